@@ -1,0 +1,43 @@
+"""What the standard library should have had: clock, names, atomic files, locks, safe paths, safe text.
+
+May touch the clock and files. Must not contain one word of the domain.
+"""
+
+from teamster.kit.clock import Clock, Instant, ManualClock, SystemClock, from_iso, iso
+from teamster.kit.files import NameTaken, append, flush, freeze, make_folder, write_once, write_snapshot
+from teamster.kit.json import canonical, digest, document, sha256
+from teamster.kit.locks import FileLock, is_locked
+from teamster.kit.names import CountedNames, Names, RandomNames
+from teamster.kit.paths import OutsideRoot, open_beneath, read_beneath
+from teamster.kit.text import one_line, printable, redact
+
+__all__ = [
+    "Clock",
+    "CountedNames",
+    "FileLock",
+    "Instant",
+    "ManualClock",
+    "NameTaken",
+    "Names",
+    "OutsideRoot",
+    "RandomNames",
+    "SystemClock",
+    "append",
+    "canonical",
+    "digest",
+    "document",
+    "flush",
+    "freeze",
+    "from_iso",
+    "is_locked",
+    "iso",
+    "make_folder",
+    "one_line",
+    "open_beneath",
+    "printable",
+    "read_beneath",
+    "redact",
+    "sha256",
+    "write_once",
+    "write_snapshot",
+]
