@@ -1,0 +1,152 @@
+"""The tables of the SQLite store, and the migrations that bring an older file up to them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+APPLICATION_ID: Final = 0x7465616D  # "team": tells our files from other SQLite files
+
+_FIRST: Final = """
+-- What is fixed stands apart from what changes: a move rewrites a narrow row, never a spec.
+CREATE TABLE batches (
+  no INTEGER PRIMARY KEY,
+  batch_id TEXT NOT NULL UNIQUE,
+  submitted_at TEXT NOT NULL,
+  submitter TEXT,                -- who is still adding chunks; NULL once the batch is visible
+  meta TEXT NOT NULL
+) STRICT;
+
+-- One narrow row of counters for each batch, kept by the transactions that move items: nothing is counted by a scan.
+CREATE TABLE tallies (
+  batch INTEGER PRIMARY KEY REFERENCES batches(no),
+  visible INTEGER NOT NULL,
+  concurrency INTEGER,
+  waiting INTEGER NOT NULL DEFAULT 0,
+  queued INTEGER NOT NULL DEFAULT 0,
+  claimed INTEGER NOT NULL DEFAULT 0,
+  running INTEGER NOT NULL DEFAULT 0,
+  stalled INTEGER NOT NULL DEFAULT 0,
+  succeeded INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX tallies_queued ON tallies(batch) WHERE visible = 1 AND queued > 0;
+CREATE INDEX tallies_hidden ON tallies(batch) WHERE visible = 0;
+
+CREATE TABLE drafts (
+  no INTEGER PRIMARY KEY,
+  item_id TEXT NOT NULL UNIQUE,
+  dedupe_key TEXT NOT NULL UNIQUE,
+  batch INTEGER NOT NULL REFERENCES batches(no),
+  batch_id TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  step_id TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  priority INTEGER NOT NULL,
+  target TEXT NOT NULL,
+  spec TEXT NOT NULL,
+  waits TEXT                     -- all that it waited for at first
+) STRICT;
+CREATE INDEX drafts_by_step ON drafts(batch_id, job_id, step_id);
+
+-- What is still unmet. A row goes when it is met.
+CREATE TABLE waits (
+  batch_id TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  step_id TEXT NOT NULL,
+  draft INTEGER NOT NULL REFERENCES drafts(no),
+  needs TEXT NOT NULL,
+  PRIMARY KEY (batch_id, job_id, step_id, draft, needs)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waits_by_draft ON waits(draft);
+
+CREATE TABLE items (
+  seq INTEGER PRIMARY KEY,       -- the order of enqueueing
+  draft INTEGER NOT NULL UNIQUE REFERENCES drafts(no),
+  batch INTEGER NOT NULL,
+  priority INTEGER NOT NULL,
+  enqueued_at TEXT NOT NULL,
+  status TEXT NOT NULL,
+  rev INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  shift TEXT,
+  claim_token TEXT,
+  consumed INTEGER NOT NULL,
+  recoveries INTEGER NOT NULL,
+  cancel_requested INTEGER NOT NULL,
+  not_before TEXT,
+  held_until REAL,               -- boot seconds, by a heartbeat of its own
+  lease_expires_at TEXT,         -- the same for people, NULL where the shift's lease is all
+  lease_renewed_at TEXT,
+  result TEXT,
+  error TEXT
+) STRICT;
+CREATE INDEX items_by_batch ON items(batch);
+CREATE INDEX items_queued ON items(batch, priority DESC, seq, not_before) WHERE status = 'queued';
+CREATE INDEX items_due ON items(batch, not_before) WHERE status = 'queued';
+CREATE INDEX items_stalled ON items(batch, priority DESC, seq) WHERE status = 'stalled';
+CREATE INDEX items_in_motion ON items(status, seq) WHERE status IN ('claimed', 'running', 'stalled');
+CREATE INDEX items_held ON items(shift) WHERE shift IS NOT NULL;
+CREATE INDEX items_to_cancel ON items(shift) WHERE cancel_requested = 1 AND shift IS NOT NULL;
+
+CREATE TABLE events (
+  seq INTEGER PRIMARY KEY,
+  item INTEGER NOT NULL REFERENCES items(seq),
+  event_id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  from_status TEXT,
+  to_status TEXT NOT NULL,
+  at TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  request_id TEXT,
+  data TEXT,
+  digest TEXT,                   -- of what the request asked for
+  answer TEXT                    -- what it was told
+) STRICT;
+CREATE INDEX events_by_item ON events(item);
+CREATE UNIQUE INDEX events_by_request ON events(request_id) WHERE request_id IS NOT NULL;
+
+CREATE TABLE attempts (
+  seq INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL UNIQUE,
+  item_id TEXT NOT NULL,
+  batch_id TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  step_id TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  directory TEXT NOT NULL,
+  status TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  ended_at TEXT,
+  facts TEXT NOT NULL
+) STRICT;
+CREATE INDEX attempts_by_step ON attempts(batch_id, job_id, step_id);
+
+CREATE TABLE shifts (
+  shift_id TEXT PRIMARY KEY,
+  boot_id TEXT NOT NULL,
+  expires_boot_seconds REAL NOT NULL,
+  expires_at TEXT NOT NULL,
+  renewed_at TEXT NOT NULL,
+  ended_at TEXT,
+  facts TEXT NOT NULL            -- what never changes
+) STRICT;
+
+-- AUTOINCREMENT: a number that was dropped is never given again, or a late drop would take a new row.
+CREATE TABLE outbox (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  shift TEXT NOT NULL,           -- who will write it; empty: whoever comes first
+  request_id TEXT,
+  batch_id TEXT,
+  job_id TEXT,
+  path TEXT NOT NULL,
+  file_class TEXT NOT NULL,
+  content BLOB NOT NULL
+) STRICT;
+CREATE INDEX outbox_by_shift ON outbox(shift);
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_FIRST,)
+"""The n-th brings a file from `user_version` n to n + 1. One that was released never changes."""
+
+SCHEMA_VERSION: Final = len(MIGRATIONS)

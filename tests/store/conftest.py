@@ -1,0 +1,62 @@
+"""An empty SQLite store for each test, and a check of its file afterwards."""
+
+# ruff: noqa: S608 - joined from the constants of this file alone
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from contracts.store_world import World
+from teamster.kit import CountedNames
+from teamster.store import Store, open_sqlite
+
+COUNTED = ("queued", "claimed", "running", "stalled", "succeeded", "failed")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the database lies."""
+    return tmp_path / "db" / "teamster.db"
+
+
+@pytest.fixture
+def open_sqlite_store(path: Path) -> Iterator[Callable[[], Store]]:
+    """Open connections to one file; afterwards it is whole, and its counters are true."""
+    names = CountedNames()
+    with contextlib.ExitStack() as opened:
+
+        def another() -> Store:
+            return opened.enter_context(contextlib.closing(open_sqlite(path, names=names)))
+
+        yield another
+    if path.exists():
+        require_whole(path)
+
+
+@pytest.fixture
+def world(open_sqlite_store: Callable[[], Store]) -> World:
+    """Return a world with an empty SQLite store."""
+    return World(open_sqlite_store)
+
+
+def require_whole(path: Path) -> None:
+    """Check the file as SQLite does, and the counters against what they count."""
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+
+        def rows(sql: str) -> object:
+            return connection.execute(sql).fetchall()
+
+        assert rows("PRAGMA integrity_check") == [("ok",)]
+        assert rows("PRAGMA foreign_key_check") == []
+        of_status = (
+            f"(SELECT COUNT(*) FROM items i WHERE i.batch = t.batch AND i.status = '{one}')" for one in COUNTED
+        )
+        waiting = "(SELECT COUNT(*) FROM drafts d WHERE d.batch = t.batch AND d.no NOT IN (SELECT draft FROM items))"
+        kept = rows(f"SELECT {', '.join(COUNTED)}, waiting FROM tallies t ORDER BY batch")
+        assert kept == rows(f"SELECT {', '.join(of_status)}, {waiting} FROM tallies t ORDER BY batch")
+        assert rows("SELECT * FROM waits WHERE draft IN (SELECT draft FROM items)") == []

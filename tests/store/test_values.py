@@ -1,0 +1,46 @@
+"""What goes into a store refuses to be built wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contracts.store_world import draft
+from teamster.model import BatchId
+from teamster.store import BatchDraft
+
+
+@pytest.mark.parametrize(
+    ("change", "fact"),
+    [
+        ({"item_id": "no id"}, "not an id"),
+        ({"dedupe_key": ""}, "dedupe key"),
+        ({"dedupe_key": "a\nb"}, "dedupe key"),
+        ({"dedupe_key": "half \ud800"}, "dedupe key"),
+        ({"generation": 0}, "generation"),
+    ],
+)
+def test_a_draft_refuses(change: dict[str, Any], fact: str) -> None:
+    """Checked once, where it is built: no store has to look again."""
+    with pytest.raises(ValueError, match=fact):
+        replace(draft("a"), **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "fact"),
+    [
+        ({"batch_id": "no.id"}, "not an id"),
+        ({"concurrency": 0}, "lets nothing run"),
+        ({"items": (draft("a", batch="other"),)}, "belongs to batch other"),
+        ({"items": (draft("a"), draft("b", item_id="batch-a-1"))}, "same item id"),
+        ({"items": (draft("a"), replace(draft("b"), dedupe_key="batch/a#1"))}, "same dedupe key"),
+    ],
+)
+def test_a_batch_refuses(change: dict[str, Any], fact: str) -> None:
+    """A batch that contradicts itself never gets as far as a transaction."""
+    made = BatchDraft(batch_id=BatchId("batch"), concurrency=None, meta={}, items=())
+
+    with pytest.raises(ValueError, match=fact):
+        replace(made, **change)
