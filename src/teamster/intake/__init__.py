@@ -1,0 +1,13 @@
+"""What a person wrote, turned into values: launch tables in YAML and JSON, or one prompt.
+
+May touch the files that a person named: tables, prompts, schemas. Must not write to the store, or anywhere: it hands
+back values, operations submit them.
+"""
+
+from teamster.intake.comparison import changed_steps
+from teamster.intake.limits import LIMITS, Limits
+from teamster.intake.names import batch_stem
+from teamster.intake.oneoff import one_job
+from teamster.intake.reader import read_table, table_from
+
+__all__ = ["LIMITS", "Limits", "batch_stem", "changed_steps", "one_job", "read_table", "table_from"]

@@ -1,0 +1,142 @@
+"""The keys that a table knows, level by level, and those that a later version will know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Final
+
+from teamster.intake.fields import Fields, nearest
+from teamster.intake.parsed import FieldPath
+
+EXTENSION_PREFIX: Final = "x-"
+NAMES_SHOWN_MAX: Final = 10
+# These may stand on the table, a job or a step; the innermost wins.
+INHERITED: Final = (
+    "agent",
+    "command",
+    "execution_policy",
+    "timeouts",
+    "timeout_seconds",
+    "retries",
+    "retry_policy",
+    "workspace_policy",
+    "output_schema",
+    "output_schema_ref",
+)
+LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "table": (
+        "spec_version", "batch_id", "batch_goal_summary", "labels", "tags", "concurrency", "working_root",
+        "packs", "default_pack_id", "jobs", *INHERITED,
+    ),
+    "job": ("job_id", "labels", "tags", "working_directory", "pack_id", "steps", *INHERITED),
+    "step": (
+        "step_id", "prompt", "prompt_ref", "append_prompt", "pack_id", "depends_on", "resume_from", *INHERITED,
+    ),
+    "pack": ("description", "text", "text_ref"),
+    "resume_from": ("step_id", "selector", "run_id", "codex_thread_id"),
+    "execution_policy": (
+        "sandbox", "approval_policy", "web_search_enabled", "model", "model_reasoning_effort", "skip_git_repo_check",
+        "add_dirs", "capture_events_jsonl", "capture_codex_thread_id",
+    ),
+    "timeouts": ("step_timeout_seconds",),
+    "retry_policy": ("max_attempts", "backoff_seconds", "backoff_seconds_max", "mode"),
+    "workspace_policy": ("mode",),
+}  # fmt: skip
+
+_RETENTION: Final = "retention, in a later version: nothing is ever removed until then"
+_AFFINITY: Final = "several machines, in a later version: until then every step runs on this one"
+_EXPECTED: Final = "expected artifacts, in a later version: until then ask for them in the prompt"
+_PER_DIRECTORY: Final = "limits per directory and repository, in a later version: until then use `concurrency`"
+_STATUSES: Final = "retries by class, in a later version: until then a `failed` attempt is tried again, and no other"
+# What each of them waits for, in words that end the sentence "it waits for ...".
+LATER: Final[Mapping[str, Mapping[str, str]]] = {
+    "table": {
+        "retention_policy": _RETENTION,
+        "runner_affinity": _AFFINITY,
+        "concurrency_per_directory": _PER_DIRECTORY,
+    },
+    "job": {"retention_policy": _RETENTION, "runner_affinity": _AFFINITY, "concurrency": _PER_DIRECTORY},
+    "step": {"runner_affinity": _AFFINITY, "artifacts_expected": _EXPECTED},
+    "retry_policy": {"retry_on_statuses": _STATUSES},
+}
+LATER_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
+    "agent": {
+        "claude": "Claude Code, in a later version",
+        "opencode": "OpenCode, in a later version",
+    },
+    "workspace_policy.mode": {
+        "isolated": "isolated workspaces, in a later version: until then give each job a directory of its own",
+    },
+    "retry_policy.mode": {
+        "resume_last_attempt": "retries that resume, in a later version: until then each try begins a new conversation",
+    },
+    "resume_from.selector": {
+        "run_id": "the command `teamster resume`, in a later version: no run exists when a table is written",
+    },
+}
+LATER_HINT: Final = "leave it out for now"
+
+
+def later_fact(feature: str) -> str:
+    """Say of something known that it isn't there yet, and what it waits for."""
+    return f"known but not yet supported; it waits for {feature}"
+
+
+def check_keys(fields: Fields, level: str) -> None:
+    """Note every key that this level does not have."""
+    known = LEVELS[level]
+    for name in fields.value:
+        if name in known or name.startswith(EXTENSION_PREFIX):
+            continue
+        later = LATER.get(level, {}).get(name)
+        if later is not None:
+            fields.add(name, later_fact(later), LATER_HINT)
+        else:
+            fields.add(
+                name, f"{'an' if level.startswith('e') else 'a'} {level} has no such key", partial(_hint, name, level)
+            )
+
+
+def choose(fields: Fields, name: str, options: Collection[str], *, later: str) -> str | None:
+    """Read one of a few words, of which some come later; `later` is the key in `LATER_VALUES`."""
+    waiting = LATER_VALUES[later]
+    value = fields.value.get(name)
+    if isinstance(value, str) and value in waiting:
+        fields.add(name, f"{value} is {later_fact(waiting[value])}", f"choose {' or '.join(options)}")
+        return None
+    return fields.choice(name, options)
+
+
+def only_one(fields: Fields, names: tuple[str, str]) -> bool:
+    """Note it where two keys say the same thing; tell whether that is so."""
+    first, second = names
+    if not (fields.has(first) and fields.has(second)):
+        return False
+    fields.add(second, f"`{first}` and `{second}` both stand here", "keep one of them")
+    return True
+
+
+def missing(fields: Fields, name: str, hint: str) -> None:
+    """Note a field that has to be there."""
+    fields.add(name, "it is missing", hint)
+
+
+def unknown_name(
+    fields: Fields, path: FieldPath, name: str, *, kind: str, known: Collection[str], nothing: str
+) -> None:
+    """Note a reference to something that the table does not have."""
+    shown = ", ".join(sorted(known)[:NAMES_SHOWN_MAX])
+    otherwise = f"known are {shown}" if known else nothing
+    hint = partial(nearest, name, known, otherwise=otherwise)
+    fields.problems.add(path, f"there is no {kind} {name!r}", hint)
+
+
+def _hint(name: str, level: str) -> str:
+    close = nearest(name, LEVELS[level])
+    if close:
+        return close
+    homes = [other for other, keys in LEVELS.items() if name in keys]
+    if homes:
+        return f"it belongs to: {', '.join(homes)}"
+    return f"known are {', '.join(LEVELS[level])}; keys of your own begin with `{EXTENSION_PREFIX}`"

@@ -1,0 +1,198 @@
+"""Decide what the model does next. Pure: it follows from the script and from what the request holds.
+
+Nothing is remembered between two requests, so that a model that was started again goes on where the last one was.
+The place in the script is found by playing it again from the last prompt on: each command that the agent ran
+since then is one `run` or `write` of the script, with its conditions decided as they were decided at that time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from teamster.model import RUN_REPORT_SCHEMA
+from teamster.rehearsal.conversation import Conversation
+from teamster.rehearsal.filling import Unfillable, fill
+from teamster.rehearsal.moves import PLACEHOLDER
+from teamster.rehearsal.scenario import (
+    Break,
+    Delay,
+    Ending,
+    Fail,
+    InvalidReport,
+    Line,
+    Report,
+    Run,
+    Say,
+    Write,
+)
+from teamster.rehearsal.talk import POLL_TOOL, SHELL_TOOL, Kind, Talk
+
+COMMAND_WAIT_MILLISECONDS: Final = 30_000
+"""The longest that Codex waits for a command before it asks the model again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """The agent shall use a tool."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The last word of a turn."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One response: wait, say, then end with a call, an answer or a failure."""
+
+    ending: Call | Answer | Fail | Break
+    said: tuple[str, ...] = ()
+    delay_seconds: float = 0.0
+
+
+class BadReport(Exception):
+    """A scripted report does not fit the schema that the request asks for."""
+
+
+def decide(lines: tuple[Line, ...], talk: Talk, conversation: Conversation) -> Turn:
+    """Return the next response.
+
+    Raises:
+        BadReport: the script's report can't be made valid.
+    """
+    session = talk.running_session
+    if session is not None:
+        wait = {"session_id": session, "chars": "", "yield_time_ms": COMMAND_WAIT_MILLISECONDS}
+        return Turn(ending=Call(name=POLL_TOOL, arguments=wait))
+    turn = Turn(ending=Break.STREAM_CUT)
+    view = _View(talk, len(talk.entries), conversation)
+    for line in lines[_reached(lines, talk, conversation) :]:
+        if not view.allows(line):
+            continue
+        match line.move:
+            case Say(text):
+                turn = replace(turn, said=(*turn.said, view.filled(text)))
+            case Delay(seconds):
+                turn = replace(turn, delay_seconds=turn.delay_seconds + seconds)
+            case move:
+                return replace(turn, ending=_ending(move, view, talk, conversation))
+    return replace(turn, ending=_report({}, talk, conversation))
+
+
+def _ending(
+    move: Run | Write | Ending, view: _View, talk: Talk, conversation: Conversation
+) -> Call | Answer | Fail | Break:
+    match move:
+        case Run(command):
+            return _shell(view.filled(command))
+        case Write(path, content):
+            return _shell(_writing(view.filled(path), view.filled(content)))
+        case Report(fields):
+            return _report(view.filled_in(fields), talk, conversation)
+        case InvalidReport(text):
+            return Answer(text=view.filled(text))
+        case Fail() | Break():
+            return move
+
+
+def _reached(lines: tuple[Line, ...], talk: Talk, conversation: Conversation) -> int:
+    """Play the commands since the last prompt again and return the place of the next move."""
+    place, known = 0, talk.start
+    for position in range(talk.start, len(talk.entries)):
+        match talk.entries[position].kind:
+            case Kind.OUTPUT:
+                known = position + 1
+            case Kind.SHELL_CALL:
+                view = _View(talk, known, conversation)
+                place = next(
+                    (
+                        after
+                        for after, line in enumerate(lines[place:], start=place + 1)
+                        if isinstance(line.move, Run | Write) and view.allows(line)
+                    ),
+                    len(lines),
+                )
+            case _:
+                pass
+    return place
+
+
+class _View:
+    """What a script may look at, at one place of a conversation."""
+
+    def __init__(self, talk: Talk, position: int, conversation: Conversation) -> None:
+        self._seen = talk.before(position)
+        self._remembered = talk.remembered
+        self._this = {
+            "job": conversation.job_id,
+            "step": conversation.step_id,
+            "attempt": str(conversation.attempt_number),
+        }
+
+    def allows(self, line: Line) -> bool:
+        return all(condition.holds(seen=self._seen, remembered=self._remembered) for condition in line.conditions)
+
+    def filled(self, text: str) -> str:
+        return PLACEHOLDER.sub(self._found, text)
+
+    def filled_in(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.filled(value)
+        if isinstance(value, Mapping):
+            return {name: self.filled_in(part) for name, part in value.items()}
+        return [self.filled_in(part) for part in value] if isinstance(value, list) else value
+
+    def _found(self, placeholder: re.Match[str]) -> str:
+        if placeholder[1] == "this":
+            return self._this.get(placeholder[2], placeholder[0])
+        *_, last = (None, *re.finditer(placeholder[2], self._seen if placeholder[1] == "seen" else self._remembered))
+        if last is None:
+            return f"[nothing {placeholder[1]} of {placeholder[2]}]"
+        return str(last[1] if last.re.groups else last[0])
+
+
+def _shell(command: str) -> Call:
+    return Call(name=SHELL_TOOL, arguments={"cmd": command, "yield_time_ms": COMMAND_WAIT_MILLISECONDS})
+
+
+def _writing(path: str, content: str) -> str:
+    """Write the command that makes a file: plain to read in the agent's log, and exact."""
+    folder = str(PurePosixPath(path).parent)
+    begin = "" if folder == "." else f"mkdir -p -- {shlex.quote(folder)} && "
+    return f"{begin}printf %s {shlex.quote(content)} > {shlex.quote(f'./{path}')}"
+
+
+def _report(fields: Mapping[str, Any], talk: Talk, conversation: Conversation) -> Answer:
+    schema = RUN_REPORT_SCHEMA if talk.schema is None else talk.schema
+    try:
+        report = fill(schema, fields, summary=f"Rehearsal of {conversation}.")
+    except Unfillable as error:
+        raise BadReport(f"no report can be made for {conversation}: {error}") from error
+    _check(report, schema, conversation)
+    return Answer(text=json.dumps(report, ensure_ascii=False))
+
+
+def _check(report: Any, schema: Any, conversation: Conversation) -> None:
+    from jsonschema import SchemaError  # noqa: PLC0415 - 0.1 s that only a program that answers should pay
+    from jsonschema.validators import validator_for  # noqa: PLC0415 - as above
+
+    kind = validator_for(schema)
+    try:
+        kind.check_schema(schema)
+    except SchemaError as error:
+        raise BadReport(f"the output schema of {conversation} is no JSON schema: {error.message}") from error
+    misfit = next(kind(schema).iter_errors(report), None)
+    if misfit is not None:
+        place = ".".join(str(part) for part in misfit.absolute_path) or "the report"
+        raise BadReport(f"the report of {conversation} does not fit the output schema: {place}: {misfit.message}")

@@ -1,0 +1,126 @@
+"""A scenario: what the scripted model says and does, attempt by attempt, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Any
+
+from teamster.rehearsal.conversation import Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """The model says something and goes on."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The agent runs a shell command."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The agent writes a file beneath its working directory, through its shell."""
+
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """The model thinks for a while."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The final report. What the request's schema wants beside these fields is filled in."""
+
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidReport:
+    """A last answer that is sent as it is, whatever the schema says."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The model refuses, as a service does."""
+
+    status: int
+    message: str
+    retry_after_seconds: int | None = None
+
+
+class Break(StrEnum):
+    """How an answer that has begun never comes to its end."""
+
+    STREAM_CUT = "stream_cut"  # the connection ends in the middle of it
+    MALFORMED_JSON = "malformed_json"  # an event can't be read, then the connection ends
+    HANG = "hang"  # nothing more comes, and the connection stays open
+
+
+Ending = Report | InvalidReport | Fail | Break
+Move = Say | Run | Write | Delay | Ending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What the conversation must hold, or must not, for a move to be made."""
+
+    text: str
+    is_wanted: bool
+    is_remembered: bool
+
+    def holds(self, *, seen: str, remembered: str) -> bool:
+        """Decide it for a conversation."""
+        return (self.text in (remembered if self.is_remembered else seen)) == self.is_wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A move, and when it is made."""
+
+    move: Move
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """The script of the attempts that it fits. No attempt numbers: it fits every one."""
+
+    match: str
+    attempts: frozenset[int]
+    lines: tuple[Line, ...]
+
+    def fits(self, conversation: Conversation) -> bool:
+        """Tell whether an attempt plays by this rule."""
+        if self.attempts and conversation.attempt_number not in self.attempts:
+            return False
+        return self.is_for(f"{conversation.job_id}.{conversation.step_id}")
+
+    def is_for(self, step: str) -> bool:
+        """Tell whether it is about a step, named `job.step`, whichever the attempt."""
+        return self.match == "*" or fnmatchcase(step, self.match)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """All rules; the first one that fits an attempt is its script. Without one it reports that all is well."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def lines_for(self, conversation: Conversation) -> tuple[Line, ...]:
+        """Return an attempt's script."""
+        return next((rule.lines for rule in self.rules if rule.fits(conversation)), ())

@@ -1,0 +1,238 @@
+"""The protocol on the wire, spoken with a plain HTTP client."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from teamster.kit import ManualClock
+from teamster.rehearsal.answering import REQUEST_BYTES_MAX
+from teamster.rehearsal.conversation import ATTEMPT_HEADER, JOB_HEADER, STEP_HEADER
+from teamster.rehearsal.journal import REQUESTS_NAME, Journal, read_requests
+from teamster.rehearsal.listening import Listener
+from teamster.rehearsal.reading import load_scenario
+
+ANSWER_SECONDS_MAX = 20.0
+HEADERS = {JOB_HEADER: "docs", STEP_HEADER: "outline", ATTEMPT_HEADER: "1"}
+
+
+@contextmanager
+def listening(folder: Path, moves: str = "[]") -> Iterator[Listener]:
+    """Serve a script from a thread, as long as the block lasts."""
+    clock = ManualClock()
+    listener = Listener(
+        load_scenario(f"rules: [{{match: docs.outline, moves: {moves}}}]", "s.yaml"),
+        port=0,
+        token="secret",  # noqa: S106 - it keeps nothing
+        clock=clock,
+        journal=Journal(folder / REQUESTS_NAME, clock=clock),
+    )
+    thread = threading.Thread(target=listener.serve, kwargs={"idle_seconds_max": 3600.0})
+    thread.start()
+    try:
+        yield listener
+    finally:
+        listener.stop()
+        thread.join(ANSWER_SECONDS_MAX)
+        assert not thread.is_alive()
+
+
+def ask(
+    listener: Listener, path: str, body: Any = None, *, method: str = "POST", headers: Mapping[str, str] = HEADERS
+) -> tuple[http.client.HTTPResponse, bytes]:
+    """Send one request and read the whole answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", listener.server_port, timeout=ANSWER_SECONDS_MAX)
+    try:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request(method, path, body=content, headers=dict(headers))
+        answer = connection.getresponse()
+        return answer, answer.read()
+    finally:
+        connection.close()
+
+
+def events(text: bytes) -> list[Any]:
+    """Read server-sent events."""
+    return [json.loads(block.split(b"data: ", 1)[1]) for block in text.split(b"\n\n") if block]
+
+
+def test_a_streamed_answer_is_a_row_of_events(tmp_path: Path) -> None:
+    """Created, what was said, what is called, completed with its usage."""
+    with listening(tmp_path, "[{say: hello}, {run: ls}]") as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go", "stream": True, "model": "m"})
+
+    created, said, called, completed = events(text)
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream")
+    assert created["type"] == "response.created"
+    assert said["item"]["content"][0]["text"] == "hello"
+    assert called["item"]["name"] == "exec_command"
+    assert json.loads(called["item"]["arguments"])["cmd"] == "ls"
+    assert completed["type"] == "response.completed"
+    assert completed["response"]["id"] == created["response"]["id"]
+    assert completed["response"]["usage"]["total_tokens"] > 0
+
+
+def test_the_same_question_gets_the_same_answer_again(tmp_path: Path) -> None:
+    """Nothing is remembered: a client that asks again, after whatever happened, is where it was."""
+    with listening(tmp_path, "[{say: hello}, {run: ls}]") as listener:
+        first, second = (ask(listener, "/v1/responses", {"input": "go", "stream": True})[1] for _ in range(2))
+
+    assert first == second
+
+
+def test_an_answer_can_be_had_in_one_piece(tmp_path: Path) -> None:
+    """Not every client streams."""
+    with listening(tmp_path) as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go"})
+
+    assert answer.status == 200
+    assert json.loads(text)["output"][0]["content"][0]["text"].startswith('{"schema_version"')
+
+
+def test_a_quota_says_when_it_is_there_again(tmp_path: Path) -> None:
+    """In the header that every client knows, and in the body that Codex reads."""
+    with listening(tmp_path, "[{fail: {status: 429, message: slow down, retry_after_seconds: 30}}]") as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go", "stream": True})
+
+    reset = int(ManualClock().now().wall.timestamp()) + 30
+    assert (answer.status, answer.headers["retry-after"]) == (429, "30")
+    assert json.loads(text)["error"] == {
+        "message": "slow down",
+        "type": "usage_limit_reached",
+        "code": "usage_limit_reached",
+        "resets_in_seconds": 30,
+        "resets_at": reset,
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, "invalid_api_key"), (429, "rate_limit_exceeded"), (500, "server_error"), (404, "invalid_request_error")],
+)
+def test_a_failure_has_the_kind_of_a_service(tmp_path: Path, status: int, kind: str) -> None:
+    """Clients look at it before they look at the words."""
+    with listening(tmp_path, f"[{{fail: {{status: {status}}}}}]") as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go"})
+
+    assert (answer.status, json.loads(text)["error"]["type"]) == (status, kind)
+
+
+@pytest.mark.parametrize(("kind", "tail"), [("stream_cut", b""), ("malformed_json", b'"item": {')])
+def test_a_broken_stream_ends_without_its_last_word(tmp_path: Path, kind: str, tail: bytes) -> None:
+    """What was said before it came through."""
+    with listening(tmp_path, f"[{{say: well}}, {{fail: {kind}}}]") as listener:
+        _, text = ask(listener, "/v1/responses", {"input": "go", "stream": True})
+
+    assert b"well" in text
+    assert b"response.completed" not in text
+    assert text.rstrip().endswith(tail)
+
+
+@pytest.mark.parametrize("moves", ["[{fail: hang}]", "[{delay: 3600}]"])
+def test_who_waits_is_let_go_when_the_model_ends(tmp_path: Path, moves: str) -> None:
+    """An hour's delay must not keep a process for an hour."""
+    with (
+        listening(tmp_path, moves) as listener,
+        socket.create_connection(("127.0.0.1", listener.server_port)) as client,
+    ):
+        client.settimeout(ANSWER_SECONDS_MAX)
+        body = json.dumps({"input": "go", "stream": True})
+        head = "".join(f"{name}: {value}\r\n" for name, value in {**HEADERS, "content-length": str(len(body))}.items())
+        client.sendall(f"POST /v1/responses HTTP/1.1\r\nhost: x\r\n{head}\r\n{body}".encode())
+        received = b""
+        while b"response.created" not in received:
+            received += client.recv(65_536)
+
+        listener.stop()
+
+        while chunk := client.recv(65_536):
+            received += chunk
+
+    assert b"response.completed" not in received
+
+
+def test_a_client_that_goes_away_ends_its_own_wait(tmp_path: Path) -> None:
+    """A killed agent's delay is over: the thread is free, and the model can become idle."""
+    with listening(tmp_path, "[{delay: 3600}]") as listener:
+        with socket.create_connection(("127.0.0.1", listener.server_port)) as client:
+            client.settimeout(ANSWER_SECONDS_MAX)
+            head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+            body = '{"input": "go", "stream": true}'
+            client.sendall(
+                f"POST /v1/responses HTTP/1.1\r\nhost: x\r\n{head}content-length: {len(body)}\r\n\r\n{body}".encode()
+            )
+            assert client.recv(1)
+            threads = [thread for thread in threading.enumerate() if "process_request_thread" in thread.name]
+            assert threads
+
+        for thread in threads:
+            thread.join(ANSWER_SECONDS_MAX)
+
+        assert not any(thread.is_alive() for thread in threads)
+
+
+def test_every_request_is_in_the_journal_before_its_answer(tmp_path: Path) -> None:
+    """With who asked, which conversation it was, and what came of it."""
+    with listening(tmp_path, "[{fail: {status: 500}}]") as listener:
+        ask(listener, "/v1/responses", {"input": "go", "prompt_cache_key": "thread-1"})
+        ask(listener, "/v1/responses", {"input": "and?"}, headers={})
+
+    first, second = read_requests(tmp_path)
+    assert (first.job_id, first.step_id, first.thread, first.asked) == ("docs", "outline", "thread-1", "go")
+    assert first.answered == "fail 500"
+    assert (second.job_id, second.answered) == ("-", "report")
+
+
+def test_a_report_that_cannot_be_made_is_a_plain_refusal(tmp_path: Path) -> None:
+    """The author finds the reason in the agent's own error."""
+    with listening(tmp_path, "[{report: {status: fine}}]") as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go"})
+
+    assert answer.status == 400
+    assert "does not fit the output schema: status" in json.loads(text)["error"]["message"]
+    assert read_requests(tmp_path)[0].answered.startswith("refused: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers", "status"),
+    [
+        pytest.param("/v1/chat/completions", {}, {}, 404, id="another-protocol"),
+        pytest.param("/v1/responses", b"{", {}, 400, id="no-json"),
+        pytest.param("/v1/responses", b"[" * 200_000, {}, 400, id="too-deep"),
+        pytest.param("/v1/responses", [], {}, 400, id="no-object"),
+        pytest.param("/v1/responses", {}, {"content-encoding": "zstd"}, 415, id="packed"),
+        pytest.param("/v1/responses", b"", {"content-length": str(REQUEST_BYTES_MAX + 1)}, 413, id="too-large"),
+        pytest.param("/v1/responses", b"", {"content-length": "many"}, 411, id="no-length"),
+        pytest.param("/rehearsal/stop", {}, {}, 403, id="stop-without-the-token"),
+    ],
+)
+def test_what_it_does_not_speak_is_refused(
+    tmp_path: Path, path: str, body: Any, headers: dict[str, str], status: int
+) -> None:
+    """And it goes on answering others."""
+    with listening(tmp_path) as listener:
+        answer, text = ask(listener, path, body, headers=headers)
+
+        assert answer.status == status
+        assert json.loads(text)["error"]["message"]
+        assert ask(listener, "/v1/responses", {"input": "go"})[0].status == 200
+
+
+def test_it_tells_what_it_is(tmp_path: Path) -> None:
+    """To who finds its port in a record, and to clients that ask for models first; its token it tells nobody."""
+    with listening(tmp_path) as listener:
+        _, health = ask(listener, "/rehearsal/health", method="GET", body=b"")
+        models, _ = ask(listener, "/v1/models?x=1", method="GET", body=b"")
+        other, _ = ask(listener, "/index.html", method="GET", body=b"")
+
+    assert json.loads(health)["is_rehearsal"] is True
+    assert b"secret" not in health
+    assert (models.status, other.status) == (200, 404)
