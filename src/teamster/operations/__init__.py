@@ -1,0 +1,39 @@
+"""What a person can ask for: submit, work, cancel, retry, verify; each verb a module of its own.
+
+May touch store, artifacts and the rooms that act, through their doors. Must not print, prompt or format for a surface.
+"""
+
+from teamster.operations.admission import Admission
+from teamster.operations.agents import check_agents, check_programs
+from teamster.operations.cancel import cancel
+from teamster.operations.control import Control
+from teamster.operations.harness import Harness, Opened, defaults_of
+from teamster.operations.paths import straight
+from teamster.operations.rehearse import rehearsed
+from teamster.operations.retry import retry
+from teamster.operations.roots import RootChoice, choose_root, require_root
+from teamster.operations.submit import Submitted, submit
+from teamster.operations.verify import verify
+from teamster.operations.work import Worked, work
+
+__all__ = [
+    "Admission",
+    "Control",
+    "Harness",
+    "Opened",
+    "RootChoice",
+    "Submitted",
+    "Worked",
+    "cancel",
+    "check_agents",
+    "check_programs",
+    "choose_root",
+    "defaults_of",
+    "rehearsed",
+    "require_root",
+    "retry",
+    "straight",
+    "submit",
+    "verify",
+    "work",
+]

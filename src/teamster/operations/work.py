@@ -1,0 +1,212 @@
+"""Works on a root until its batch is settled, or until told to stop: one shift after the other, tick by tick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Final
+
+from teamster.artifacts import shift_deadline, shift_lock
+from teamster.kit import Instant
+from teamster.model import BatchId, Shift, ShiftId, TeamsterError
+from teamster.operations.admission import Admission
+from teamster.operations.control import Control
+from teamster.operations.harness import Harness, Opened
+from teamster.operations.settled import is_settled
+from teamster.policy import RetryLimits
+from teamster.process import Host
+from teamster.runner import Circumstances, Crew, Happened, Recovery, Runner, ShiftOnDuty, ShiftPlaces
+from teamster.scheduler import Scheduler
+from teamster.store import Store
+
+WAIT_SECONDS_MAX: Final = 0.5
+SCHEDULE_SECONDS: Final = 0.5
+Watch = Callable[[Happened, Store], None]
+
+
+class _Left(Enum):
+    """Why a shift ended."""
+
+    DONE = auto()
+    TOLD = auto()
+    OVERSLEPT = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """How the work ended: `settled` says that nothing of the batch can run any more, `held` what waits for an agent."""
+
+    settled: bool
+    counts: Mapping[str, int]
+    held: Mapping[BatchId, TeamsterError] = field(default_factory=dict)
+
+
+def work(
+    harness: Harness,
+    *,
+    batch_id: BatchId | None,
+    versions: Mapping[str, str | None],
+    control: Control,
+    watch: Watch,
+    until_idle: bool = True,
+    admission: Admission | None = None,
+) -> Worked:
+    """Adopt what lives, run what may run, until the batch (all batches: None) is settled and nothing is under care.
+
+    Without `until_idle` it stays and waits for more. A shift that overslept its lease is followed by a new one, which
+    adopts what the old one carried. With an `admission` only what it admits is claimed; what it holds back keeps
+    nobody waiting.
+
+    Raises:
+        WorldError: the disk, the database or the process room failed; agents that run live on and will be adopted.
+    """
+    task = _Task(batch_id=batch_id, control=control, watch=watch, until_idle=until_idle, admission=admission)
+    while _work_one_shift(harness, task, versions) is _Left.OVERSLEPT:
+        continue
+    with Opened.of(harness) as opened:
+        return Worked(
+            settled=is_settled(opened.store, batch_id),
+            counts=dict(opened.store.counts(batch_id=batch_id)),
+            held={} if admission is None else admission.held,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """What was asked for, shift after shift."""
+
+    batch_id: BatchId | None
+    control: Control
+    watch: Watch
+    until_idle: bool
+    admission: Admission | None
+
+    def claimable(self, store: Store, now: Instant) -> frozenset[BatchId] | None:
+        """Return the batches that may be claimed; None means all."""
+        if self.batch_id is not None:
+            return frozenset({self.batch_id})
+        return None if self.admission is None else self.admission.admit(store, now)
+
+    def is_done(self, store: Store) -> bool:
+        """Tell whether nothing is left to wait for."""
+        if not self.until_idle:
+            return False
+        is_stuck = self.admission is not None and self.admission.holds_the_rest(store)
+        return is_stuck or is_settled(store, self.batch_id)
+
+
+def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | None]) -> _Left:
+    host = harness.open_host()  # first of all: what it starts inherits no lock and no database
+    try:
+        task.control.wakes(host.wake)
+        with Opened.of(harness) as opened:
+            duty = _begin(harness, opened.store, host)
+            try:
+                crew = _crew(harness, opened, host, duty, versions)
+                wanted = task.claimable(opened.store, harness.clock.now())
+                with closing(Runner(crew, only=wanted)) as runner:
+                    return _loop(crew, runner, task)
+            finally:
+                opened.delivery.settle()
+                duty.end(opened.store)
+    finally:
+        host.close()
+
+
+def _loop(crew: Crew, runner: Runner, task: _Task) -> _Left:
+    """Tick and wait, tick and wait: everything clever happens in the ticks."""
+    scheduler, control = Scheduler(crew.store, limits=RetryLimits()), task.control
+    crew.host.park(crew.settings.slots)
+    scheduled_at, stopped = 0.0, False
+    while True:
+        happened = runner.tick(taking=not control.draining)
+        now = crew.clock.now()
+        if now.boot_seconds - scheduled_at >= SCHEDULE_SECONDS:
+            scheduled_at = now.boot_seconds
+            scheduler.tick(now)
+            if not control.draining:
+                runner.only(task.claimable(crew.store, now))
+        task.watch(happened, crew.store)
+        if happened.is_over:
+            return _Left.OVERSLEPT
+        if control.leaving:
+            return _Left.TOLD
+        if control.stopping and not stopped:
+            stopped = True
+            runner.stop_all()
+        if not runner.carried:
+            if control.draining:
+                return _Left.TOLD
+            if task.is_done(crew.store):
+                return _Left.DONE
+        crew.host.wait(timeout_seconds=WAIT_SECONDS_MAX)
+
+
+def _begin(harness: Harness, store: Store, host: Host) -> ShiftOnDuty:
+    shift_id = ShiftId(harness.names.fresh("shift"))
+    shift = _shift(harness, shift_id, harness.clock.now())
+    duty = ShiftOnDuty(
+        shift,
+        places=ShiftPlaces(
+            lock=harness.root.at(shift_lock(harness.runner_id, shift_id)),
+            deadline=harness.root.at(shift_deadline(harness.runner_id, shift_id)),
+        ),
+        clock=harness.clock,
+        open_store=harness.open_store,
+        orphan_seconds_max=harness.settings.orphan_seconds_max,
+        wake=host.wake,
+    )
+    duty.begin(store)
+    duty.start_renewing()
+    return duty
+
+
+def _shift(harness: Harness, shift_id: ShiftId, now: Instant) -> Shift:
+    ttl = harness.settings.shift_ttl_seconds
+    return Shift(
+        shift_id=shift_id,
+        runner_id=harness.runner_id,
+        runtime="teamster",
+        host_id=harness.host_id,
+        root_id=harness.root.root_id,
+        boot_id=now.boot_id,
+        pid=harness.identity.pid,
+        start_ticks=harness.identity.start_ticks,
+        ttl_seconds=ttl,
+        began_at=now.wall,
+        renewed_at=now.wall,
+        expires_at=now.after(ttl).wall,
+        expires_boot_seconds=now.boot_seconds + ttl,
+        ended_at=None,
+    )
+
+
+def _crew(harness: Harness, opened: Opened, host: Host, duty: ShiftOnDuty, versions: Mapping[str, str | None]) -> Crew:
+    return Crew(
+        store=opened.store,
+        root=harness.root,
+        host=host,
+        agents=harness.agents,
+        workspaces=harness.workspaces,
+        delivery=opened.delivery,
+        recovery=Recovery(
+            store=opened.store,
+            root=harness.root,
+            host_id=harness.host_id,
+            liveliness=harness.liveliness,
+            end_harness=harness.end_harness,
+        ),
+        duty=duty,
+        circumstances=Circumstances(
+            runner_id=harness.runner_id,
+            shift_id=duty.shift.shift_id,
+            versions=versions,
+            environment=harness.environment,
+        ),
+        settings=harness.settings,
+        clock=harness.clock,
+        names=harness.names,
+        jitter=harness.jitter,
+    )

@@ -1,0 +1,179 @@
+"""Builds the concrete objects: the only place that knows every room, and the only one that reads the environment."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import random
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from teamster import __version__
+from teamster.agents import agents_by_name
+from teamster.artifacts import DATABASES, WORKSPACES, Outbox, open_root
+from teamster.cli import Desk, Rehearsal, Site
+from teamster.kit import Clock, Names, RandomNames, SystemClock
+from teamster.model import HostId, RunnerId, UsageError
+from teamster.operations import Harness, RootChoice, choose_root, defaults_of, require_root
+from teamster.process import (
+    end_harness,
+    host_id,
+    open_host,
+    open_liveliness,
+    own_identity,
+    require_linux,
+    run_tool,
+    spawn_daemon,
+)
+from teamster.rehearsal import start_model
+from teamster.settings import Settings, settings_from
+from teamster.store import open_sqlite
+from teamster.workspace import Workspaces
+
+DATABASE: Final = f"{DATABASES}/teamster.sqlite"
+NURSERY_LOG: Final = f"{DATABASES}/nursery.log"
+MODEL_FOLDER: Final = "model"
+CODEX_HOME_VARIABLE: Final = "CODEX_HOME"
+
+
+def refuse_unchecked() -> None:
+    """Refuse to run without assertions: they state our own promises."""
+    if not __debug__:
+        sys.exit("teamster: python -O switches its own checks off; start it without -O and PYTHONOPTIMIZE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiring:
+    """What one process needs to build a harness."""
+
+    env: Mapping[str, str]
+    cwd: Path
+    clock: Clock
+    names: Names
+
+    @classmethod
+    def of_this_process(cls) -> Wiring:
+        """Take the environment, the folder and the clock of this process.
+
+        Raises:
+            UsageError: it runs where agents can't be run, or in a folder that is gone.
+        """
+        require_linux(sys.platform)
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
+        try:
+            cwd = Path.cwd()
+        except FileNotFoundError as error:
+            raise UsageError("the folder that you are in is gone", hint="cd to another one") from error
+        return cls(env=dict(os.environ), cwd=cwd, clock=SystemClock(), names=RandomNames())
+
+    def desk(self, root: Path | None, *, slots: int | None = None, rehearsal: bool = False) -> Desk:
+        """Say what holds for a table under a root, or under the rehearsal beside it; open nothing."""
+        choice = self._rehearsal_choice(root) if rehearsal else self._choice(root)
+        settings = self._settings(slots)
+        return Desk(choice=choice, defaults=defaults_of(settings), names=self.names, agent_env=settings.agent_env)
+
+    def open(self, root: Path | None, *, slots: int | None = None) -> Site:
+        """Open a root to work on; one that isn't there is made."""
+        choice = self._choice(root)
+        if choice.rehearses is not None:
+            raise UsageError(
+                f"{choice.path} is a rehearsal's root: its steps are for the scripted model",
+                hint=f"go on with it: teamster rehearse TABLE --root {choice.rehearses}",
+            )
+        return self._site(choice, self._settings(slots))
+
+    def look(self, root: Path | None) -> Site:
+        """Open a root to look at; one that isn't there is refused."""
+        choice = self._choice(root)
+        require_root(choice)
+        return self._site(choice, self._settings())
+
+    def rehearse(self, root: Path | None, *, scenario: Path | None, slots: int | None) -> Rehearsal:
+        """Open the rehearsal beside a root and start its model, a process of its own."""
+        choice = self._rehearsal_choice(root)
+        settings = self._settings(slots)
+        model = start_model(folder=choice.path / MODEL_FOLDER, scenario=scenario, spawn=spawn_daemon)
+        settings = replace(
+            settings,
+            codex_arguments=model.codex_arguments(),
+            codex_configuration=None,
+            key_variable=model.key_variable,
+            key=model.key,
+            agent_env=model.agent_env(settings.agent_env),
+        )
+        return Rehearsal(site=self._site(choice, settings), model_url=model.base_url)
+
+    def _settings(self, slots: int | None = None) -> Settings:
+        """Take what the environment says, and the user's own Codex configuration where there is one.
+
+        A link to a file that isn't there would let Codex make it.
+        """
+        home = self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex"))
+        configuration = self.cwd / home / "config.toml"
+        found = configuration if configuration.is_file() else None
+        return replace(settings_from(self.env, slots=slots), codex_configuration=found)
+
+    def _choice(self, root: Path | None) -> RootChoice:
+        return choose_root(root, env=self.env, cwd=self.cwd)
+
+    def _rehearsal_choice(self, root: Path | None) -> RootChoice:
+        return self._choice(root).for_rehearsal()
+
+    def _site(self, choice: RootChoice, settings: Settings) -> Site:
+        return Site(harness=self.harness(choice.path, settings), choice=choice)
+
+    def harness(self, path: Path, settings: Settings) -> Harness:
+        """Build everything that works on one root."""
+        root = open_root(path, names=self.names, clock=self.clock)
+        host = host_id()
+        git = shutil.which("git", path=self.env.get("PATH"))
+        return Harness(
+            root=root,
+            settings=settings,
+            clock=self.clock,
+            names=self.names,
+            host_id=HostId(host),
+            runner_id=RunnerId(f"runner-{host}"[:64]),
+            identity=own_identity(),
+            agents=agents_by_name(codex_program=_codex_program(settings, self.env)),
+            environment={
+                "teamster_version": __version__,
+                "python": platform.python_version(),
+                "platform": platform.platform(),
+            },
+            open_store=lambda: open_sqlite(root.at(DATABASE), names=self.names),
+            open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
+            open_outbox=lambda: Outbox(root),
+            workspaces=Workspaces(
+                root.at(WORKSPACES),
+                tools=run_tool,
+                git=None if git is None else Path(git),
+                clock=self.clock,
+                names=self.names,
+            ),
+            liveliness=open_liveliness(),
+            end_harness=end_harness,
+            jitter=random.SystemRandom().random,
+        )
+
+
+def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:
+    """Find Codex: what was named, else the program of the wheel, else the one on the path."""
+    if settings.codex_program is not None:
+        return settings.codex_program
+    if find_spec("codex_cli_bin") is not None:
+        from codex_cli_bin import bundled_codex_path  # noqa: PLC0415 # an extra, and heavy
+
+        return str(bundled_codex_path())
+    return shutil.which("codex", path=env.get("PATH")) or "codex"
