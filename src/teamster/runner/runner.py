@@ -10,7 +10,16 @@ from typing import Final
 import structlog
 
 from teamster.agents import Agent
-from teamster.artifacts import DATABASES, AttemptFile, Root, attempt_file, inventory, keep_session, save_late
+from teamster.artifacts import (
+    DATABASES,
+    AttemptFile,
+    Root,
+    attempt_file,
+    blames_disk,
+    inventory,
+    keep_session,
+    save_late,
+)
 from teamster.kit import Clock, FileLock, Instant, Names
 from teamster.model import (
     Attempt,
@@ -280,7 +289,8 @@ class Runner:
         except CannotStart as error:
             self._endings.append(self._refuse(carried, error.fact, error.failure_class, now))
         except (WorldError, OSError) as error:
-            self._endings.append(self._refuse(carried, str(error), FailureClass.AGENT_BROKEN, now))
+            failure_class = FailureClass.STORE_UNAVAILABLE if blames_disk(error) else FailureClass.AGENT_BROKEN
+            self._endings.append(self._refuse(carried, str(error), failure_class, now))
         else:
             crew.host.start(parked, order)
 
