@@ -16,6 +16,7 @@ from teamster.model.agent import (
     unknown_placeholders,
 )
 from teamster.model.attempt import Attempt, FileClass, FileDraft, OutboxRow
+from teamster.model.dependency import SELECTORS, Dependency, Need, ResumeFrom, Selector, dependencies_of
 from teamster.model.errors import (
     AgentUnusable,
     LeaseLost,
@@ -89,19 +90,13 @@ from teamster.model.states import (
 )
 from teamster.model.table import (
     GOAL_WORDS_MIN,
-    SELECTORS,
     SPEC_VERSION,
-    Dependency,
     Job,
-    Need,
-    ResumeFrom,
     RetryPolicy,
-    Selector,
     Step,
     Table,
     TableDefaults,
     WorkspaceMode,
-    dependencies_of,
 )
 
 __all__ = [

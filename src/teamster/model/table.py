@@ -9,14 +9,12 @@ from typing import Any, Final, Literal
 
 from teamster.kit import digest, sha256
 from teamster.model.agent import AgentChoice, ExecutionPolicy
-from teamster.model.ids import ID_RULE, BatchId, JobId, RunId, StepId, is_id
+from teamster.model.dependency import Dependency, ResumeFrom, dependencies_of
+from teamster.model.ids import ID_RULE, BatchId, JobId, StepId, is_id
 from teamster.model.record import JsonObject
 
-Selector = Literal["latest_successful", "latest", "run_id"]
-Need = Literal["succeeded", "final"]
 WorkspaceMode = Literal["shared"]
 
-SELECTORS: Final[tuple[Selector, ...]] = ("latest_successful", "latest", "run_id")
 GOAL_WORDS_MIN: Final = 151
 SPEC_VERSION: Final = "1.0.0"
 
@@ -54,55 +52,6 @@ class RetryPolicy:
             backoff_seconds=value["backoff_seconds"],
             backoff_seconds_max=value["backoff_seconds_max"],
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeFrom:
-    """The conversation that a step goes on with: which step's, and which attempt's."""
-
-    step_id: StepId
-    selector: Selector = "latest_successful"
-    run_id: RunId | None = None
-    codex_thread_id: str | None = None
-
-    def __post_init__(self) -> None:
-        if (self.run_id is not None) != (self.selector == "run_id"):
-            raise ValueError(f"{self.step_id}: `run_id` goes with the selector `run_id` and with no other")
-
-    @property
-    def needs(self) -> Need:
-        """What must be true of the source: `latest` and `run_id` may go on from a failed attempt."""
-        return "succeeded" if self.selector == "latest_successful" else "final"
-
-    def to_json(self) -> JsonObject:
-        """Write it as a launch table does."""
-        optional = {"run_id": self.run_id, "codex_thread_id": self.codex_thread_id}
-        return {
-            "step_id": self.step_id,
-            "selector": self.selector,
-            **{name: value for name, value in optional.items() if value is not None},
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> ResumeFrom:
-        """Read what `to_json` wrote."""
-        return cls(**value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependency:
-    """A step of the same job that must come first, and how it must have ended."""
-
-    step_id: StepId
-    needs: Need = "succeeded"
-
-
-def dependencies_of(step_ids: tuple[StepId, ...], resume: ResumeFrom | None) -> tuple[Dependency, ...]:
-    """Join what a step names with what its `resume_from` implies; the selector decides about the source."""
-    needs: dict[StepId, Need] = dict.fromkeys(step_ids, "succeeded")
-    if resume is not None:
-        needs[resume.step_id] = resume.needs
-    return tuple(Dependency(step_id=step_id, needs=need) for step_id, need in needs.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
