@@ -17,6 +17,8 @@ class Limits:
     jobs_max: int = 10_000
     steps_per_job_max: int = 100
     steps_max: int = 20_000
+    depends_on_max: int = 1000
+    dependencies_max: int = 200_000
     packs_max: int = 200
     prompt_bytes_max: int = 1024 * 1024
     steps_bytes_max: int = 128 * 1024 * 1024

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from teamster.intake.directory import Directory
 from teamster.intake.fields import Fields, shown, text_fact
 from teamster.intake.folders import Folders
+from teamster.intake.graph import check_graph
 from teamster.intake.keys import check_keys, missing
 from teamster.intake.limits import LIMITS, Limits
 from teamster.intake.manner import Manner, outermost, within
@@ -76,13 +78,13 @@ def understood(
     fields = Fields(value={}, path=(), problems=problems).mapping(parsed.value, ())
     if fields is None:
         raise TableProblems(parsed.source, problems.found())
-    desk = _desk(path, problems, root=root, limits=limits)
+    folders = Folders(table_folder=path.parent, root=root, limits=limits, problems=problems)
     check_keys(fields, "table")
     given = read_id(fields, "batch_id", limits)
     version, goal = _version(fields), _goal(fields, limits)
     labels, tags = read_labels(fields, limits), read_tags(fields, limits)
     concurrency = fields.whole("concurrency", at_least=1, at_most=limits.concurrency_max)
-    jobs = _jobs(fields, desk, within(outermost(defaults), fields, limits))
+    jobs = _jobs(fields, folders, within(outermost(defaults), fields, limits))
     problems.raise_if_any()
     table = Table(
         batch_id=BatchId("unnamed"),
@@ -120,16 +122,6 @@ def read_tags(fields: Fields, limits: Limits) -> tuple[str, ...]:
     return fields.texts("tags", items_max=limits.labels_max, characters_max=limits.text_characters_max) or ()
 
 
-def _desk(path: Path, problems: Problems, *, root: Path | None, limits: Limits) -> Desk:
-    folders = Folders(table_folder=path.parent, root=root, limits=limits, problems=problems)
-    return Desk(
-        limits=limits,
-        folders=folders,
-        prompts=Prompts(folders=folders, limits=limits, scale=Scale(bytes_max=limits.steps_bytes_max)),
-        schemas=Schemas(folders=folders, limits=limits),
-    )
-
-
 def _version(fields: Fields) -> str:
     value = fields.value.get("spec_version")
     if value is None:
@@ -157,24 +149,37 @@ def _goal(fields: Fields, limits: Limits) -> str:
     return goal
 
 
-def _jobs(fields: Fields, desk: Desk, manner: Manner) -> list[JobDraft]:
-    desk.folders.set_working_root(fields)
-    desk.prompts.read_packs(fields)
-    pack = desk.prompts.choice(fields, "default_pack_id", None)
-    items = _some(fields, "jobs", items_max=desk.limits.jobs_max, prefix="job")
-    job_ids = assign_ids(items, "job_id", "job", desk.limits)
-    steps = [_some(job, "steps", items_max=desk.limits.steps_per_job_max, prefix="step") for job in items]
+def _jobs(fields: Fields, folders: Folders, manner: Manner) -> list[JobDraft]:
+    limits = folders.limits
+    prompts = Prompts(folders=folders, limits=limits, scale=Scale(bytes_max=limits.steps_bytes_max))
+    folders.set_working_root(fields)
+    prompts.read_packs(fields)
+    pack = prompts.choice(fields, "default_pack_id", None)
+    items = _some(fields, "jobs", items_max=limits.jobs_max, prefix="job")
+    job_ids = assign_ids(items, "job_id", "job", limits)
+    steps = [_some(job, "steps", items_max=limits.steps_per_job_max, prefix="step") for job in items]
     total = sum(len(of_job) for of_job in steps)
-    if total > desk.limits.steps_max:
-        fact = f"{total} steps in all, the limit is {desk.limits.steps_max}"
+    if total > limits.steps_max:
+        fact = f"{total} steps in all, the limit is {limits.steps_max}"
         fields.add("jobs", fact, "split the batch into several tables")
         return []
-    step_ids = [assign_ids(of_job, "step_id", "step", desk.limits) for of_job in steps]
-    names = {job_id: frozenset(ids) for job_id, ids in zip(job_ids, step_ids, strict=True)}
-    return [
-        _job(job, job_id, of_job, ids, desk=desk, manner=manner, pack=pack, names=names)
+    step_ids = [assign_ids(of_job, "step_id", "step", limits) for of_job in steps]
+    names: dict[str, frozenset[str]] = {}
+    for job_id, ids in zip(job_ids, step_ids, strict=True):  # twins were noted; nobody shall hear of a missing step too
+        names[job_id] = names.get(job_id, frozenset()) | frozenset(ids)
+    desk = Desk(
+        limits=limits,
+        folders=folders,
+        prompts=prompts,
+        schemas=Schemas(folders=folders, limits=limits),
+        directory=Directory(steps=names, limits=limits),
+    )
+    jobs = [
+        _job(job, job_id, of_job, ids, desk=desk, manner=manner, pack=pack)
         for job, job_id, of_job, ids in zip(items, job_ids, steps, step_ids, strict=True)
     ]
+    check_graph([[step.waiter for step in job.steps] for job in jobs])
+    return jobs
 
 
 def _job(
@@ -186,10 +191,10 @@ def _job(
     desk: Desk,
     manner: Manner,
     pack: PackChoice | None,
-    names: Mapping[str, frozenset[str]],
 ) -> JobDraft:
     check_keys(fields, "job")
     around = Surroundings(
+        job_id=job_id,
         folder=desk.folders.of_job(fields),
         manner=within(manner, fields, desk.limits),
         pack=desk.prompts.choice(fields, "pack_id", pack),
@@ -199,7 +204,7 @@ def _job(
         folder=around.folder,
         labels=read_labels(fields, desk.limits),
         tags=read_tags(fields, desk.limits),
-        steps=read_steps(steps, step_ids, around, desk, other_jobs=names),
+        steps=read_steps(steps, step_ids, around, desk),
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from teamster.model.ids import RunId, StepId
+from teamster.model.ids import BatchId, JobId, RunId, StepId, StepKey
 from teamster.model.record import JsonObject
 
 Selector = Literal["latest_successful", "latest", "run_id"]
@@ -49,15 +50,29 @@ class ResumeFrom:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    """A step of the same job that must come first, and how it must have ended."""
+    """A step that must come first, and how it must have ended. Without a `job_id` it is one of the same job."""
 
     step_id: StepId
     needs: Need = "succeeded"
+    job_id: JobId | None = None
+
+    def __str__(self) -> str:
+        """Write the reference as a launch table does: `step`, or `job.step`."""
+        return self.step_id if self.job_id is None else f"{self.job_id}.{self.step_id}"
+
+    def within(self, batch_id: BatchId, job_id: JobId) -> StepKey:
+        """Name the step in full, for a step of this job that waits for it."""
+        return StepKey(batch_id, self.job_id or job_id, self.step_id)
 
 
-def dependencies_of(step_ids: tuple[StepId, ...], resume: ResumeFrom | None) -> tuple[Dependency, ...]:
-    """Join what a step names with what its `resume_from` implies; the selector decides about the source."""
-    needs: dict[StepId, Need] = dict.fromkeys(step_ids, "succeeded")
+def dependencies_of(names: Iterable[str], resume: ResumeFrom | None) -> tuple[Dependency, ...]:
+    """Join what a step names, `step` or `job.step`, with what its `resume_from` implies; the selector decides of it."""
+    needs: dict[str, Need] = dict.fromkeys(names, "succeeded")
     if resume is not None:
         needs[resume.step_id] = resume.needs
-    return tuple(Dependency(step_id=step_id, needs=need) for step_id, need in needs.items())
+    return tuple(_dependency(name, need) for name, need in needs.items())
+
+
+def _dependency(name: str, needs: Need) -> Dependency:
+    job_id, dot, step_id = name.rpartition(".")
+    return Dependency(step_id=StepId(step_id), needs=needs, job_id=JobId(job_id) if dot else None)

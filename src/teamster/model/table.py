@@ -80,7 +80,7 @@ class Step:
             raise ValueError(f"{self.step_id}: {self.working_directory!r} is not an absolute path")
         if not 0 < self.timeout_seconds < inf:
             raise ValueError(f"{self.step_id}: a timeout of {self.timeout_seconds} s leaves no time, or has no end")
-        if self.resume is not None and self.resume.step_id not in {need.step_id for need in self.depends_on}:
+        if self.resume is not None and self.resume.step_id not in map(str, self.depends_on):
             raise ValueError(f"{self.step_id}: it resumes {self.resume.step_id} and must depend on it")
         object.__setattr__(self, "prompt_sha256", sha256(self.prompt.encode()))
 
@@ -98,7 +98,7 @@ class Step:
             "prompt": self.prompt,
             "prompt_sha256": self.prompt_sha256,
             "schema": self.schema,
-            "depends_on": [dependency.step_id for dependency in self.depends_on],
+            "depends_on": [str(dependency) for dependency in self.depends_on],
             "resume_from": None if self.resume is None else self.resume.to_json(),
             **self.agent.to_json(),
             "execution_policy": self.policy.to_json(),
@@ -116,7 +116,7 @@ class Step:
             workspace_mode=value["workspace_mode"],
             prompt=value["prompt"],
             schema=value["schema"],
-            depends_on=dependencies_of(tuple(value["depends_on"]), resume),
+            depends_on=dependencies_of(value["depends_on"], resume),
             resume=resume,
             agent=AgentChoice.from_json(value),
             policy=ExecutionPolicy.from_json(value["execution_policy"]),
@@ -142,7 +142,8 @@ class Job:
             raise ValueError(f"{self.job_id}: a job without a step does nothing")
         step_ids = _require_unlike(self.job_id, (step.step_id for step in self.steps))
         for step in self.steps:
-            if missing := {need.step_id for need in step.depends_on} - (step_ids - {step.step_id}):
+            own = {need.step_id for need in step.depends_on if need.job_id is None}
+            if missing := own - (step_ids - {step.step_id}):
                 raise ValueError(f"{self.job_id}.{step.step_id}: it can't depend on {', '.join(sorted(missing))}")
 
     def to_json(self) -> JsonObject:
@@ -189,6 +190,16 @@ class Table:
         _require_unlike(self.batch_id, (job.job_id for job in self.jobs))
         if self.concurrency < 1:
             raise ValueError(f"{self.batch_id}: at a concurrency of {self.concurrency} nothing runs")
+        self._require_known()
+
+    def _require_known(self) -> None:
+        """Refuse dependencies on steps of other jobs that are not there, or that are written as if they were others."""
+        known = {(job.job_id, step.step_id) for job in self.jobs for step in job.steps}
+        for job in self.jobs:
+            for step in job.steps:
+                for need in step.depends_on:
+                    if need.job_id == job.job_id or (need.job_id or job.job_id, need.step_id) not in known:
+                        raise ValueError(f"{job.job_id}.{step.step_id}: it can't depend on {need}")
 
     @property
     def digest(self) -> str:

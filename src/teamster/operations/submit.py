@@ -57,7 +57,7 @@ def item_draft(harness: Harness, batch_id: BatchId, job: Job, step: Step, *, gen
         target={"batch_id": batch_id, "job_id": job.job_id, "step_id": step.step_id},
         spec=step.to_json(),
         waits=tuple(
-            Waits(step=StepKey(batch_id, job.job_id, dependency.step_id), needs=Needs(dependency.needs))
+            Waits(step=dependency.within(batch_id, job.job_id), needs=Needs(dependency.needs))
             for dependency in step.depends_on
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from teamster.artifacts import (
     AttemptFile,
@@ -50,8 +50,7 @@ def begin(claimed: Claimed, *, shim: ProcessIdentity, at: Instant, names: Names,
     step = Step.from_json(item.spec)
     source = None
     if step.resume is not None:
-        resumed = next(key for key in claimed.parents if key.step_id == step.resume.step_id)
-        source = choose_source(step.resume, claimed.parents[resumed])
+        source = choose_source(step.resume, claimed.parents[replace(item.step, step_id=step.resume.step_id)])
     run_id = RunId(names.fresh("run"))
     attempt = Attempt(
         run_id=run_id,
