@@ -44,7 +44,7 @@ def taken(folder: Path, text: str, suffix: str) -> Table | None:
 
 
 @QUIET
-@given(text=st.text(max_size=200), suffix=st.sampled_from(["yaml", "json"]))
+@given(text=st.text(max_size=200), suffix=st.sampled_from(["yaml", "json", "toml"]))
 def test_any_text_is_read_or_refused(tmp_path: Path, text: str, suffix: str) -> None:
     taken(tmp_path, text, suffix)
 

@@ -18,7 +18,7 @@ from teamster.rehearsal import idle_rules, read_scenario
 def rehearse(
     context: typer.Context,
     *,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A launch table, YAML or JSON.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A launch table: YAML, JSON or TOML.")],
     scenario: Annotated[
         Path | None,
         typer.Option("--scenario", help="What the model plays.", show_default="every step answers `ok`"),

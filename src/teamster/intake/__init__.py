@@ -1,4 +1,4 @@
-"""What a person wrote, turned into values: launch tables in YAML and JSON, or one prompt.
+"""What a person wrote, turned into values: launch tables in YAML, JSON and TOML, or one prompt.
 
 May touch the files that a person named: tables, prompts, schemas. Must not write to the store, or anywhere: it hands
 back values, operations submit them.
