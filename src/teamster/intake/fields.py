@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from teamster.intake.parsed import FieldPath, Hint, Problems
@@ -62,6 +63,18 @@ class Fields:
             return value
         self.add(name, f"{shown(value)} is none of {', '.join(options)}", lambda: nearest(value, options))
         return None
+
+    def choices(self, name: str, options: Collection[str]) -> tuple[str, ...] | None:
+        """Read a list of a few words, each once."""
+        items = self.items(name, items_max=SHOWN_CHARACTERS_MAX)
+        if items is None:
+            return None
+        for index, item in enumerate(items):
+            if not isinstance(item, str) or item not in options:
+                fact = f"{shown(item)} is none of {', '.join(options)}"
+                self.problems.add((*self.at(name), index), fact, partial(nearest, item, options))
+                return None
+        return tuple(option for option in options if option in items)
 
     def flag(self, name: str) -> bool | None:
         """Read `true` or `false`."""

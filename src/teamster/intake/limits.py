@@ -24,6 +24,7 @@ class Limits:
     steps_bytes_max: int = 128 * 1024 * 1024
     schema_bytes_max: int = 64 * 1024
     labels_max: int = 64
+    artifacts_expected_max: int = 64
     arguments_max: int = 256
     argument_characters_max: int = 16 * 1024
     folders_max: int = 64
@@ -31,6 +32,7 @@ class Limits:
     concurrency_max: int = 512
     attempts_max: int = 100
     seconds_max: int = 30 * 24 * 3600
+    days_max: int = 36_500
 
 
 LIMITS = Limits()

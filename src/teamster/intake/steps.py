@@ -11,18 +11,21 @@ from pathlib import Path
 from teamster.intake.directory import Directory, Name
 from teamster.intake.fields import Fields
 from teamster.intake.folders import Folders
-from teamster.intake.graph import Wait, Waiter
+from teamster.intake.graph import Wait, Waiter, ancestors
 from teamster.intake.keys import check_keys, choose, missing
 from teamster.intake.limits import Limits
 from teamster.intake.manner import Manner, within
 from teamster.intake.parsed import FieldPath, Problems
 from teamster.intake.prompts import PackChoice, Prompts
 from teamster.intake.schemas import Schemas
+from teamster.intake.wanted import read_artifacts
 from teamster.model import (
     AgentChoice,
     ExecutionPolicy,
+    ExpectedArtifact,
     JsonObject,
     ResumeFrom,
+    RunnerAffinity,
     Step,
     StepId,
     dependencies_of,
@@ -64,6 +67,7 @@ class StepDraft:
     schema: JsonObject | None
     resume: ResumeFrom | None
     waits: tuple[Wait, ...]
+    artifacts: tuple[ExpectedArtifact, ...]
 
     @property
     def waiter(self) -> Waiter:
@@ -84,7 +88,14 @@ class StepDraft:
             schema=self.schema,
             depends_on=dependencies_of(self._depends_on(), self.resume),
             resume=self.resume,
+            affinity=self._affinity(),
+            artifacts_expected=self.artifacts,
         )
+
+    def _affinity(self) -> RunnerAffinity | None:
+        """Return where it should run; the step that all of its job follow follows nobody."""
+        said = self.manner.affinity
+        return None if said is None or said.affinity.step_id == self.name[1] else said.affinity
 
     def _depends_on(self) -> Iterator[str]:
         """Write what it waits for; steps of its own job by their own ids alone."""
@@ -96,6 +107,7 @@ def read_steps(items: Sequence[Fields], step_ids: Sequence[str], around: Surroun
     """Read the steps of a job."""
     drafts = [_draft(fields, step_id, around, desk) for fields, step_id in zip(items, step_ids, strict=True)]
     _check_sources(drafts)
+    _check_affinities(drafts)
     return drafts
 
 
@@ -122,6 +134,7 @@ def _draft(fields: Fields, step_id: str, around: Surroundings, desk: Desk) -> St
         schema=schema,
         resume=resume,
         waits=(*waits, source) if source is not None else waits,
+        artifacts=read_artifacts(fields, desk.limits),
     )
 
 
@@ -217,3 +230,17 @@ def _check_sources(drafts: Sequence[StepDraft]) -> None:
         elif agents.get(draft.resume.step_id) == "command":
             fact = f"{draft.resume.step_id} is done by a `command` agent, which leaves no conversation"
             draft.fields.add("resume_from", fact, "use `depends_on`, or resume a step of an agent")
+
+
+def _check_affinities(drafts: Sequence[StepDraft]) -> None:
+    """Note every step that should run where another one ran which may not have run by then."""
+    waiters = [draft.waiter for draft in drafts]
+    for draft in drafts:
+        said = draft.manner.affinity
+        if said is None or said.affinity.step_id in {None, draft.name[1]}:
+            continue
+        if (draft.name[0], said.affinity.step_id) not in ancestors(waiters, draft.name):
+            fact = f"{draft.name[1]} does not wait for a step {said.affinity.step_id!r} of its job"
+            draft.fields.problems.add(
+                said.path, fact, "name a step that it depends on: where that ran is known by then"
+            )

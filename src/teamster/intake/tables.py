@@ -19,6 +19,7 @@ from teamster.intake.parsed import Parsed, Problems
 from teamster.intake.prompts import PackChoice, Prompts
 from teamster.intake.schemas import Schemas
 from teamster.intake.steps import Desk, StepDraft, Surroundings, read_steps
+from teamster.intake.wanted import read_retention
 from teamster.intake.weight import Scale
 from teamster.model import (
     GOAL_WORDS_MIN,
@@ -26,6 +27,7 @@ from teamster.model import (
     BatchId,
     Job,
     JobId,
+    RetentionPolicy,
     Table,
     TableDefaults,
     TableProblems,
@@ -43,6 +45,7 @@ class JobDraft:
     folder: Path | None
     labels: Mapping[str, str]
     tags: tuple[str, ...]
+    retention: RetentionPolicy
     steps: list[StepDraft]
 
     def build(self) -> Job:
@@ -55,6 +58,7 @@ class JobDraft:
             steps=tuple(step.build(folder) for step in self.steps),
             labels=self.labels,
             tags=self.tags,
+            retention=self.retention,
         )
 
 
@@ -83,6 +87,7 @@ def understood(
     given = read_id(fields, "batch_id", limits)
     version, goal = _version(fields), _goal(fields, limits)
     labels, tags = read_labels(fields, limits), read_tags(fields, limits)
+    retention = read_retention(fields, limits)
     concurrency = fields.whole("concurrency", at_least=1, at_most=limits.concurrency_max)
     jobs = _jobs(fields, folders, within(outermost(defaults), fields, limits))
     problems.raise_if_any()
@@ -95,6 +100,7 @@ def understood(
         spec_version=version,
         labels=labels,
         tags=tags,
+        retention=retention,
     )
     return replace(table, batch_id=batch_id_of(given, stem=batch_stem(path), table=table, new=new))
 
@@ -204,6 +210,7 @@ def _job(
         folder=around.folder,
         labels=read_labels(fields, desk.limits),
         tags=read_tags(fields, desk.limits),
+        retention=read_retention(fields, desk.limits),
         steps=read_steps(steps, step_ids, around, desk),
     )
 

@@ -8,7 +8,7 @@ from teamster.kit.files import NameTaken, append, flush, freeze, make_folder, wr
 from teamster.kit.json import canonical, digest, document, sha256
 from teamster.kit.locks import FileLock, is_locked
 from teamster.kit.names import CountedNames, Names, RandomNames
-from teamster.kit.paths import OutsideRoot, open_beneath, open_folder_at_once, read_beneath
+from teamster.kit.paths import OutsideRoot, open_beneath, open_folder_at_once, open_folder_beneath, read_beneath
 from teamster.kit.text import one_line, printable, redact
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "one_line",
     "open_beneath",
     "open_folder_at_once",
+    "open_folder_beneath",
     "printable",
     "read_beneath",
     "redact",

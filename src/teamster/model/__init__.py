@@ -90,14 +90,17 @@ from teamster.model.states import (
 )
 from teamster.model.table import (
     GOAL_WORDS_MIN,
+    RETRIED_STATUSES,
     SPEC_VERSION,
     Job,
+    RetriedStatus,
     RetryPolicy,
     Step,
     Table,
     TableDefaults,
     WorkspaceMode,
 )
+from teamster.model.wanted import RETENTION_DAYS, ExpectedArtifact, RetentionPolicy, RunnerAffinity
 
 __all__ = [
     "AGENT_NAMES",
@@ -116,6 +119,8 @@ __all__ = [
     "PLACEHOLDERS",
     "REPORT_FIELDS_MIN",
     "REPORT_STATUSES",
+    "RETENTION_DAYS",
+    "RETRIED_STATUSES",
     "RUN_REPORT_SCHEMA",
     "SANDBOXES",
     "SELECTORS",
@@ -136,6 +141,7 @@ __all__ = [
     "ExecutionPolicy",
     "ExitRecord",
     "Exited",
+    "ExpectedArtifact",
     "FileClass",
     "FileDraft",
     "HostId",
@@ -160,9 +166,12 @@ __all__ = [
     "ProcessIdentity",
     "RequestId",
     "ResumeFrom",
+    "RetentionPolicy",
+    "RetriedStatus",
     "RetryPolicy",
     "RootId",
     "RunId",
+    "RunnerAffinity",
     "RunnerId",
     "Sandbox",
     "Selector",

@@ -12,9 +12,12 @@ from teamster.model.agent import AgentChoice, ExecutionPolicy
 from teamster.model.dependency import Dependency, ResumeFrom, dependencies_of
 from teamster.model.ids import ID_RULE, BatchId, JobId, StepId, is_id
 from teamster.model.record import JsonObject
+from teamster.model.wanted import ExpectedArtifact, RetentionPolicy, RunnerAffinity
 
 WorkspaceMode = Literal["shared"]
+RetriedStatus = Literal["failed", "needs_attention"]
 
+RETRIED_STATUSES: Final[tuple[RetriedStatus, ...]] = ("failed", "needs_attention")
 GOAL_WORDS_MIN: Final = 151
 SPEC_VERSION: Final = "1.0.0"
 
@@ -23,12 +26,14 @@ SPEC_VERSION: Final = "1.0.0"
 class RetryPolicy:
     """How often a step may be tried, and how long to wait before the next try.
 
-    The wait doubles with each try that was consumed, up to `backoff_seconds_max`.
+    The wait doubles with each try that was consumed, up to `backoff_seconds_max`. A try that ended otherwise than
+    `on_statuses` say is the last one.
     """
 
     attempts_max: int = 1
     backoff_seconds: float = 5.0
     backoff_seconds_max: float = 300.0
+    on_statuses: tuple[RetriedStatus, ...] = ("failed",)
 
     def __post_init__(self) -> None:
         if self.attempts_max < 1:
@@ -42,6 +47,7 @@ class RetryPolicy:
             "max_attempts": self.attempts_max,
             "backoff_seconds": self.backoff_seconds,
             "backoff_seconds_max": self.backoff_seconds_max,
+            **({} if self.on_statuses == ("failed",) else {"retry_on_statuses": list(self.on_statuses)}),
         }
 
     @classmethod
@@ -51,6 +57,7 @@ class RetryPolicy:
             attempts_max=value["max_attempts"],
             backoff_seconds=value["backoff_seconds"],
             backoff_seconds_max=value["backoff_seconds_max"],
+            on_statuses=tuple(value.get("retry_on_statuses", ("failed",))),
         )
 
 
@@ -72,6 +79,8 @@ class Step:
     schema: JsonObject | None = None
     depends_on: tuple[Dependency, ...] = ()
     resume: ResumeFrom | None = None
+    affinity: RunnerAffinity | None = None
+    artifacts_expected: tuple[ExpectedArtifact, ...] = ()
     prompt_sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,12 +113,23 @@ class Step:
             "execution_policy": self.policy.to_json(),
             "timeout_seconds": self.timeout_seconds,
             "retry_policy": self.retry.to_json(),
+            **self._more(),
         }
+
+    def _more(self) -> JsonObject:
+        """Write what few steps say. Left out where it isn't said: the digests of all other tables stay as they were."""
+        more: JsonObject = {}
+        if self.affinity is not None:
+            more["runner_affinity"] = self.affinity.to_json()
+        if self.artifacts_expected:
+            more["artifacts_expected"] = [artifact.to_json() for artifact in self.artifacts_expected]
+        return more
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Step:
         """Read what `to_json` wrote."""
         resume = None if value["resume_from"] is None else ResumeFrom.from_json(value["resume_from"])
+        affinity = value.get("runner_affinity")
         return cls(
             step_id=value["step_id"],
             working_directory=value["working_directory"],
@@ -122,6 +142,8 @@ class Step:
             policy=ExecutionPolicy.from_json(value["execution_policy"]),
             timeout_seconds=value["timeout_seconds"],
             retry=RetryPolicy.from_json(value["retry_policy"]),
+            affinity=None if affinity is None else RunnerAffinity(**affinity),
+            artifacts_expected=tuple(ExpectedArtifact(**one) for one in value.get("artifacts_expected", ())),
         )
 
 
@@ -135,6 +157,7 @@ class Job:
     workspace_mode: WorkspaceMode = "shared"
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
 
     def __post_init__(self) -> None:
         _require_id(self.job_id)
@@ -154,6 +177,7 @@ class Job:
             "workspace_mode": self.workspace_mode,
             "labels": dict(self.labels),
             "tags": list(self.tags),
+            **_retention(self.retention),
             "steps": [step.to_json() for step in self.steps],
         }
 
@@ -166,6 +190,7 @@ class Job:
             workspace_mode=value["workspace_mode"],
             labels=value["labels"],
             tags=tuple(value["tags"]),
+            retention=RetentionPolicy(**value.get("retention_policy", {})),
             steps=tuple(Step.from_json(step) for step in value["steps"]),
         )
 
@@ -182,6 +207,7 @@ class Table:
     spec_version: str = SPEC_VERSION
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
 
     def __post_init__(self) -> None:
         _require_id(self.batch_id)
@@ -214,6 +240,7 @@ class Table:
             "labels": dict(self.labels),
             "tags": list(self.tags),
             "concurrency": self.concurrency,
+            **_retention(self.retention),
             "jobs": [job.to_json() for job in self.jobs],
         }
 
@@ -232,6 +259,7 @@ class Table:
             labels=value["labels"],
             tags=tuple(value["tags"]),
             concurrency=value["concurrency"],
+            retention=RetentionPolicy(**value.get("retention_policy", {})),
             jobs=tuple(Job.from_json(job) for job in value["jobs"]),
         )
 
@@ -245,6 +273,11 @@ class TableDefaults:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: float = 3600.0
     concurrency: int = 8
+
+
+def _retention(policy: RetentionPolicy) -> JsonObject:
+    said = policy.to_json()
+    return {"retention_policy": said} if said else {}
 
 
 def _require_id(text: str) -> None:

@@ -242,6 +242,7 @@ def _verdict(verdict: Verdict, evidence: Evidence | None) -> JsonObject:
         "source_digest_kept": facts.source_digest_kept,
         "cancel_requested": facts.cancel_requested,
         "evidence_lost": facts.evidence_lost,
+        "artifacts_missing": list(facts.artifacts_missing),
         "troubles": list(evidence.troubles),
     }
 
