@@ -18,12 +18,13 @@ import structlog
 
 from teamster import __version__
 from teamster.agents import agents_by_name
-from teamster.artifacts import DATABASES, WORKSPACES, Outbox, open_root
+from teamster.artifacts import DATABASES, WORKSPACES, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
 from teamster.operations import Harness, RootChoice, choose_root, defaults_of, require_root
 from teamster.process import (
+    Flushers,
     end_harness,
     host_id,
     open_host,
@@ -154,7 +155,7 @@ class Wiring:
             },
             open_store=lambda: open_sqlite(root.at(DATABASE), names=self.names),
             open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
-            open_outbox=lambda: Outbox(root),
+            open_outbox=lambda: _outbox(root),
             workspaces=Workspaces(
                 root.at(WORKSPACES),
                 tools=run_tool,
@@ -166,6 +167,11 @@ class Wiring:
             end_harness=end_harness,
             jitter=random.SystemRandom().random,
         )
+
+
+def _outbox(root: Root) -> Outbox:
+    flushers = Flushers()
+    return Outbox(root, flush_paths=flushers, at_close=flushers.close)
 
 
 def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:
