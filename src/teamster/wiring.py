@@ -22,7 +22,16 @@ from teamster.artifacts import DATABASES, WORKSPACES, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
-from teamster.operations import Harness, RootChoice, choose_root, defaults_of, require_root
+from teamster.operations import (
+    Configuration,
+    Harness,
+    RootChoice,
+    choose_root,
+    configuration,
+    defaults_of,
+    read_config,
+    require_root,
+)
 from teamster.process import (
     Flushers,
     end_harness,
@@ -78,6 +87,10 @@ class Wiring:
             raise UsageError("the folder that you are in is gone", hint="cd to another one") from error
         return cls(env=dict(os.environ), cwd=cwd, clock=SystemClock(), names=RandomNames())
 
+    def configuration(self, *, slots: int | None = None) -> Configuration:
+        """Say what holds for each setting, and where its value comes from."""
+        return configuration(env=self.env, cwd=self.cwd, flags={"slots": slots})
+
     def desk(self, root: Path | None, *, slots: int | None = None, rehearsal: bool = False) -> Desk:
         """Say what holds for a table under a root, or under the rehearsal beside it; open nothing."""
         choice = self._rehearsal_choice(root) if rehearsal else self._choice(root)
@@ -116,14 +129,15 @@ class Wiring:
         return Rehearsal(site=self._site(choice, settings), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the environment says, and the user's own Codex configuration where there is one.
+        """Take what the operator's file and the environment say, and the user's own Codex configuration.
 
         A link to a file that isn't there would let Codex make it.
         """
         home = self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex"))
         configuration = self.cwd / home / "config.toml"
         found = configuration if configuration.is_file() else None
-        return replace(settings_from(self.env, slots=slots), codex_configuration=found)
+        file = read_config(env=self.env, cwd=self.cwd)
+        return replace(settings_from(self.env, file=file, flags={"slots": slots}), codex_configuration=found)
 
     def _choice(self, root: Path | None) -> RootChoice:
         return choose_root(root, env=self.env, cwd=self.cwd)

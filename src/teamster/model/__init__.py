@@ -18,6 +18,8 @@ from teamster.model.agent import (
 from teamster.model.attempt import Attempt, FileClass, FileDraft, OutboxRow
 from teamster.model.errors import (
     AgentUnusable,
+    ConfigProblems,
+    InputProblems,
     LeaseLost,
     Problem,
     StoreUnavailable,
@@ -135,6 +137,7 @@ __all__ = [
     "AttemptStatus",
     "BatchId",
     "ClaimToken",
+    "ConfigProblems",
     "Dependency",
     "Event",
     "EventType",
@@ -144,6 +147,7 @@ __all__ = [
     "FileClass",
     "FileDraft",
     "HostId",
+    "InputProblems",
     "Item",
     "ItemId",
     "ItemStatus",
