@@ -20,7 +20,7 @@ from teamster.artifacts.root import Root, sweep_open_folder
 from teamster.kit import OutsideRoot, flush, open_folder_at_once
 from teamster.model import FINAL_ATTEMPT_STATUSES, FileClass, OutboxRow, WorldError
 
-FLUSH_THREADS: Final = 4
+FLUSH_THREADS: Final = 2
 FILES_PER_FLUSH_MAX: Final = 96  # one descriptor each while they are flushed together
 FOLDERS_OPEN_MAX: Final = 64
 PARENTS_KNOWN_MAX: Final = 10_000
@@ -55,11 +55,22 @@ class Outbox:
     whose flush failed may be anything.
     """
 
-    def __init__(self, root: Root, *, parents_flushed: bool | None = None, flush_paths: Flush = flush) -> None:
-        """Deliver beneath `root`. `parents_flushed`: flush each new parent too, by default where the disk needs it."""
+    def __init__(
+        self,
+        root: Root,
+        *,
+        parents_flushed: bool | None = None,
+        flush_paths: Flush = flush,
+        at_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Deliver beneath `root`. `parents_flushed`: flush each new parent too, by default where the disk needs it.
+
+        `flush_paths` is called by several threads at once, and `at_close` once nobody will call it any more.
+        """
         self._root = root
         self._flushes_parents = not keeps_order(root.path) if parents_flushed is None else parents_flushed
         self._flush_paths = flush_paths
+        self._at_close = at_close
         self._threads = ThreadPoolExecutor(FLUSH_THREADS, thread_name_prefix="outbox")
         self._promises: dict[str, _Promise] = {}
         self._flying: dict[Future[None], list[_Written]] = {}
@@ -131,6 +142,7 @@ class Outbox:
         """
         self._start_flushing()
         self._threads.shutdown()
+        self._at_close()
         self._land()
         self._raise_failures()
 

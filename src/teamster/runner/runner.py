@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from teamster.agents import Agent
 from teamster.artifacts import (
     DATABASES,
     AttemptFile,
-    Root,
     attempt_file,
     blames_disk,
     inventory,
     keep_session,
     save_late,
 )
-from teamster.kit import Clock, FileLock, Instant, Names
+from teamster.kit import FileLock, Instant
 from teamster.model import (
     Attempt,
     BatchId,
@@ -36,60 +34,23 @@ from teamster.model import (
     WorldError,
 )
 from teamster.policy import FailureClass
-from teamster.process import Ended, Host, Liveness, Parked
+from teamster.process import Ended, Liveness, Parked
 from teamster.runner.carried import Carried, carry, point_at
-from teamster.runner.delivery import Delivery
-from teamster.runner.drafting import Circumstances, begin
+from teamster.runner.crew import Crew, Happened
+from teamster.runner.drafting import begin
 from teamster.runner.ending import Ending, refuse
 from teamster.runner.judging import judge
 from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
-from teamster.runner.recovery import Left, Recovery, keep_whole_lines
-from teamster.runner.shift import ShiftOnDuty
+from teamster.runner.recovery import Left, keep_whole_lines
 from teamster.runner.spools import Spools
 from teamster.settings import Settings
-from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter, Store
-from teamster.workspace import Workspaces
+from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter
 
 _log = structlog.get_logger(__name__)
 
 ENDED_PER_TICK_MAX: Final = 64
 TAKE_OVER_LOCK: Final = f"{DATABASES}/takeover.lock"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
-    """Everything that a runner works with."""
-
-    store: Store
-    root: Root
-    host: Host
-    agents: Mapping[str, Agent]
-    workspaces: Workspaces
-    delivery: Delivery
-    recovery: Recovery
-    duty: ShiftOnDuty
-    circumstances: Circumstances
-    settings: Settings
-    clock: Clock
-    names: Names
-    jitter: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
-    """What one tick changed, for whoever watches."""
-
-    started: tuple[Attempt, ...] = ()
-    ended: tuple[Attempt, ...] = ()
-    adopted: tuple[Attempt, ...] = ()
-    superseded: tuple[RunId, ...] = ()
-    is_over: bool = False
-
-    @property
-    def anything(self) -> bool:
-        """Something happened: the next tick may have more to do."""
-        return bool(self.started or self.ended or self.adopted)
 
 
 class Runner:
@@ -135,6 +96,10 @@ class Runner:
     def only(self, batch_ids: frozenset[BatchId] | None) -> None:
         """Claim from these batches alone from now on; None means all."""
         self._wanted = ClaimFilter(batch_ids=batch_ids)
+
+    def set(self, settings: Settings) -> None:
+        """Work with other settings from now on; what runs keeps what it was started with."""
+        self._crew = replace(self._crew, settings=settings)
 
     def stop_all(self) -> None:
         """Ask for the end of every agent; each is recorded as stopped and may run again."""
