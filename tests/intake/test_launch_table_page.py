@@ -10,7 +10,7 @@ import pytest
 
 from intake.writing import GOAL, refuse
 from teamster.intake import LIMITS, read_table, table_from
-from teamster.intake.keys import LATER, LATER_VALUES, LEVELS
+from teamster.intake.keys import LATER_VALUES, LEVELS
 from teamster.intake.shapes import INHERITED, SHAPES, Shapes
 from teamster.model import APPROVAL_POLICIES, PLACEHOLDERS, SANDBOXES, TableDefaults
 
@@ -61,7 +61,7 @@ def test_the_page_lists_the_words_that_may_be_chosen() -> None:
 
 
 def test_the_page_lists_what_comes_later() -> None:
-    expected = [(level, name) for level, names in (*LATER.items(), *LATER_VALUES.items()) for name in names]
+    expected = [(level, name) for level, names in LATER_VALUES.items() for name in names]
 
     assert [(row[0], row[1]) for row in rows("Known, and not yet there")] == expected
 

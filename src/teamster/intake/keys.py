@@ -15,12 +15,6 @@ NAMES_SHOWN_MAX: Final = 10
 VOWELS: Final = "aeiou"
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {level: tuple(shapes) for level, shapes in SHAPES.items()}
 
-_PER_DIRECTORY: Final = "limits per directory and repository, in a later version: until then use `concurrency`"
-# What each of them waits for, in words that end the sentence "it waits for ...".
-LATER: Final[Mapping[str, Mapping[str, str]]] = {
-    "table": {"concurrency_per_directory": _PER_DIRECTORY},
-    "job": {"concurrency": _PER_DIRECTORY},
-}
 LATER_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     "agent": {
         "claude": "Claude Code, in a later version",
@@ -36,7 +30,6 @@ LATER_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
         "run_id": "the command `teamster resume`, in a later version: no run exists when a table is written",
     },
 }
-LATER_HINT: Final = "leave it out for now"
 
 
 def later_fact(feature: str) -> str:
@@ -50,13 +43,8 @@ def check_keys(fields: Fields, level: str) -> None:
     for name in fields.value:
         if name in known or name.startswith(EXTENSION_PREFIX):
             continue
-        later = LATER.get(level, {}).get(name)
-        if later is not None:
-            fields.add(name, later_fact(later), LATER_HINT)
-        else:
-            fields.add(
-                name, f"{'an' if level[0] in VOWELS else 'a'} {level} has no such key", partial(_hint, name, level)
-            )
+        fact = f"{'an' if level[0] in VOWELS else 'a'} {level} has no such key"
+        fields.add(name, fact, partial(_hint, name, level))
 
 
 def choose(fields: Fields, name: str, options: Collection[str], *, later: str) -> str | None:

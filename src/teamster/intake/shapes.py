@@ -131,6 +131,8 @@ SHAPES: Final[Mapping[str, Shapes]] = {
         },
         **_LABELED,
         "concurrency": _whole("how many steps of this batch may run at once", 1, LIMITS.concurrency_max, 8),
+        "concurrency_per_directory": _whole("how many of them in one working directory", 1, LIMITS.concurrency_max),
+        "concurrency_per_repository": _whole("how many of them in one git repository", 1, LIMITS.concurrency_max),
         "retention_policy": _level("retention_policy", "how long what is kept; see Retention"),
         "working_root": _word("absolute, or relative to the table's folder"),
         "packs": {
@@ -146,6 +148,7 @@ SHAPES: Final[Mapping[str, Shapes]] = {
     "job": {
         "job_id": _id("unique in its batch"),
         **_LABELED,
+        "concurrency": _whole("how many steps of this job may run at once", 1, LIMITS.concurrency_max),
         "retention_policy": _level("retention_policy", "the same for this job alone"),
         "working_directory": _word(
             "absolute, or relative to `working_root`; it must exist, and not lie where Teamster keeps its records"

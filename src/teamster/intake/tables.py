@@ -46,6 +46,7 @@ class JobDraft:
     labels: Mapping[str, str]
     tags: tuple[str, ...]
     retention: RetentionPolicy
+    concurrency: int | None
     steps: list[StepDraft]
 
     def build(self) -> Job:
@@ -59,6 +60,7 @@ class JobDraft:
             labels=self.labels,
             tags=self.tags,
             retention=self.retention,
+            concurrency=self.concurrency,
         )
 
 
@@ -88,7 +90,10 @@ def understood(
     version, goal = _version(fields), _goal(fields, limits)
     labels, tags = read_labels(fields, limits), read_tags(fields, limits)
     retention = read_retention(fields, limits)
-    concurrency = fields.whole("concurrency", at_least=1, at_most=limits.concurrency_max)
+    concurrency, per_directory, per_repository = (
+        fields.whole(name, at_least=1, at_most=limits.concurrency_max)
+        for name in ("concurrency", "concurrency_per_directory", "concurrency_per_repository")
+    )
     jobs = _jobs(fields, folders, within(outermost(defaults), fields, limits))
     problems.raise_if_any()
     table = Table(
@@ -101,6 +106,8 @@ def understood(
         labels=labels,
         tags=tags,
         retention=retention,
+        concurrency_per_directory=per_directory,
+        concurrency_per_repository=per_repository,
     )
     return replace(table, batch_id=batch_id_of(given, stem=batch_stem(path), table=table, new=new))
 
@@ -211,6 +218,7 @@ def _job(
         labels=read_labels(fields, desk.limits),
         tags=read_tags(fields, desk.limits),
         retention=read_retention(fields, desk.limits),
+        concurrency=fields.whole("concurrency", at_least=1, at_most=desk.limits.concurrency_max),
         steps=read_steps(steps, step_ids, around, desk),
     )
 

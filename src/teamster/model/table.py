@@ -113,17 +113,11 @@ class Step:
             "execution_policy": self.policy.to_json(),
             "timeout_seconds": self.timeout_seconds,
             "retry_policy": self.retry.to_json(),
-            **self._more(),
+            **_said(
+                runner_affinity=None if self.affinity is None else self.affinity.to_json(),
+                artifacts_expected=[artifact.to_json() for artifact in self.artifacts_expected] or None,
+            ),
         }
-
-    def _more(self) -> JsonObject:
-        """Write what few steps say. Left out where it isn't said: the digests of all other tables stay as they were."""
-        more: JsonObject = {}
-        if self.affinity is not None:
-            more["runner_affinity"] = self.affinity.to_json()
-        if self.artifacts_expected:
-            more["artifacts_expected"] = [artifact.to_json() for artifact in self.artifacts_expected]
-        return more
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Step:
@@ -158,9 +152,11 @@ class Job:
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
+    concurrency: int | None = None
 
     def __post_init__(self) -> None:
         _require_id(self.job_id)
+        _require_room(self.job_id, self.concurrency)
         if not self.steps:
             raise ValueError(f"{self.job_id}: a job without a step does nothing")
         step_ids = _require_unlike(self.job_id, (step.step_id for step in self.steps))
@@ -177,7 +173,7 @@ class Job:
             "workspace_mode": self.workspace_mode,
             "labels": dict(self.labels),
             "tags": list(self.tags),
-            **_retention(self.retention),
+            **_said(retention_policy=self.retention.to_json() or None, concurrency=self.concurrency),
             "steps": [step.to_json() for step in self.steps],
         }
 
@@ -191,6 +187,7 @@ class Job:
             labels=value["labels"],
             tags=tuple(value["tags"]),
             retention=RetentionPolicy(**value.get("retention_policy", {})),
+            concurrency=value.get("concurrency"),
             steps=tuple(Step.from_json(step) for step in value["steps"]),
         )
 
@@ -208,14 +205,16 @@ class Table:
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
+    concurrency_per_directory: int | None = None
+    concurrency_per_repository: int | None = None
 
     def __post_init__(self) -> None:
         _require_id(self.batch_id)
         if not self.jobs:
             raise ValueError(f"{self.batch_id}: a batch without a job does nothing")
         _require_unlike(self.batch_id, (job.job_id for job in self.jobs))
-        if self.concurrency < 1:
-            raise ValueError(f"{self.batch_id}: at a concurrency of {self.concurrency} nothing runs")
+        for number in (self.concurrency, self.concurrency_per_directory, self.concurrency_per_repository):
+            _require_room(self.batch_id, number)
         self._require_known()
 
     def _require_known(self) -> None:
@@ -240,7 +239,11 @@ class Table:
             "labels": dict(self.labels),
             "tags": list(self.tags),
             "concurrency": self.concurrency,
-            **_retention(self.retention),
+            **_said(
+                concurrency_per_directory=self.concurrency_per_directory,
+                concurrency_per_repository=self.concurrency_per_repository,
+                retention_policy=self.retention.to_json() or None,
+            ),
             "jobs": [job.to_json() for job in self.jobs],
         }
 
@@ -260,6 +263,8 @@ class Table:
             tags=tuple(value["tags"]),
             concurrency=value["concurrency"],
             retention=RetentionPolicy(**value.get("retention_policy", {})),
+            concurrency_per_directory=value.get("concurrency_per_directory"),
+            concurrency_per_repository=value.get("concurrency_per_repository"),
             jobs=tuple(Job.from_json(job) for job in value["jobs"]),
         )
 
@@ -275,9 +280,14 @@ class TableDefaults:
     concurrency: int = 8
 
 
-def _retention(policy: RetentionPolicy) -> JsonObject:
-    said = policy.to_json()
-    return {"retention_policy": said} if said else {}
+def _said(**more: Any) -> JsonObject:
+    """Write what few tables say. Left out where it isn't said: the digests of all others stay as they were."""
+    return {name: value for name, value in more.items() if value is not None}
+
+
+def _require_room(owner: str, concurrency: int | None) -> None:
+    if concurrency is not None and concurrency < 1:
+        raise ValueError(f"{owner}: at a concurrency of {concurrency} nothing runs")
 
 
 def _require_id(text: str) -> None:
