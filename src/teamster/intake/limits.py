@@ -20,6 +20,7 @@ class Limits:
     depends_on_max: int = 1000
     dependencies_max: int = 200_000
     packs_max: int = 200
+    csv_bytes_max: int = 16 * 1024 * 1024
     prompt_bytes_max: int = 1024 * 1024
     steps_bytes_max: int = 128 * 1024 * 1024
     schema_bytes_max: int = 64 * 1024

@@ -10,6 +10,7 @@ from teamster.intake.keys import check_keys, choose, missing, only_one
 from teamster.intake.limits import Limits
 from teamster.intake.names import read_id
 from teamster.intake.parsed import FieldPath
+from teamster.intake.rows import as_argument
 from teamster.intake.shapes import INHERITED
 from teamster.model import (
     AGENT_NAMES,
@@ -101,7 +102,13 @@ def _agent(fields: Fields, outer: Manner, limits: Limits) -> tuple[AgentName, tu
         return name or outer.agent, outer.command
     if name is not None and name != "command":
         fields.add("command", f"the agent is {name}, which takes none", "write `agent: command`, or leave it out")
-    argv = fields.texts("command", items_max=limits.arguments_max, characters_max=limits.argument_characters_max)
+    argv = fields.texts(
+        "command",
+        items_max=limits.arguments_max,
+        characters_max=limits.argument_characters_max,
+        fit=as_argument,
+        later=PLACEHOLDERS,
+    )
     if argv is None:
         return "command", WRONG_COMMAND
     if not argv or not argv[0].strip():

@@ -78,11 +78,8 @@ class Prompts:
         if ref is None:
             return step.word("prompt", characters_max=self.limits.prompt_bytes_max)
         path = step.at("prompt_ref")
-        return _not_blank(
-            self.folders.text(ref, path, job_folder=job_folder, bytes_max=self.limits.prompt_bytes_max),
-            path,
-            self.folders.problems,
-        )
+        text = self.folders.text(ref, path, job_folder=job_folder, bytes_max=self.limits.prompt_bytes_max)
+        return None if text is None else _not_blank(step.filled(text, path), path, step.problems)
 
     def _has_room(self, step: Fields, parts: Sequence[str]) -> bool:
         size = sum(size_of(part) for part in parts) + len(BETWEEN) * max(0, len(parts) - 1)

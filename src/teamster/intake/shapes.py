@@ -147,6 +147,11 @@ SHAPES: Final[Mapping[str, Shapes]] = {
     },
     "job": {
         "job_id": _id("unique in its batch"),
+        "for_each": _either(
+            "makes a job of each row: a list, or the name of a CSV file; see Templates",
+            {"type": "array", "minItems": 1, "maxItems": LIMITS.jobs_max},
+            {"type": "string", "pattern": r"\S"},
+        ),
         **_LABELED,
         "concurrency": _whole("how many steps of this job may run at once", 1, LIMITS.concurrency_max),
         "retention_policy": _level("retention_policy", "the same for this job alone"),

@@ -17,6 +17,7 @@ from teamster.intake.limits import Limits
 from teamster.intake.manner import Manner, within
 from teamster.intake.parsed import FieldPath, Problems
 from teamster.intake.prompts import PackChoice, Prompts
+from teamster.intake.rows import fit_for
 from teamster.intake.schemas import Schemas
 from teamster.intake.wanted import read_artifacts
 from teamster.model import (
@@ -157,18 +158,19 @@ def _with_folders(manner: Manner, job_folder: Path | None, desk: Desk) -> Execut
 
 def _waits(fields: Fields, name: Name, desk: Desk) -> tuple[Wait, ...]:
     """Read `depends_on`: a list of references, or one alone."""
-    path = fields.at("depends_on")
+    path, characters_max = fields.at("depends_on"), desk.limits.text_characters_max
+    plain = replace(fields, row=None)
     if isinstance(fields.value.get("depends_on"), str):
-        text = fields.text("depends_on", characters_max=desk.limits.text_characters_max)
+        text = plain.text("depends_on", characters_max=characters_max)
         written = [] if text is None else [(text, path)]
     else:
-        names = fields.texts(
-            "depends_on", items_max=desk.limits.depends_on_max, characters_max=desk.limits.text_characters_max
-        )
+        names = plain.texts("depends_on", items_max=desk.limits.depends_on_max, characters_max=characters_max)
         written = [(text, (*path, index)) for index, text in enumerate(names or ())]
+    written = [(fields.filled(text, place, fit=fit_for(text)), place) for text, place in written]
     return tuple(
         Wait(step=step, path=place)
         for text, place in written
+        if text or fields.row is None  # a row may have nothing to wait for
         for step in desk.directory.find(text, place, fields.problems, own=name)
     )
 

@@ -17,6 +17,7 @@ from teamster.intake.manner import Manner, outermost, within
 from teamster.intake.names import assign_ids, batch_id_of, batch_stem, check_suffix, read_id
 from teamster.intake.parsed import Parsed, Problems
 from teamster.intake.prompts import PackChoice, Prompts
+from teamster.intake.rows import Row, rows_of_csv, rows_of_list
 from teamster.intake.schemas import Schemas
 from teamster.intake.steps import Desk, StepDraft, Surroundings, read_steps
 from teamster.intake.wanted import read_retention
@@ -168,7 +169,11 @@ def _jobs(fields: Fields, folders: Folders, manner: Manner) -> list[JobDraft]:
     folders.set_working_root(fields)
     prompts.read_packs(fields)
     pack = prompts.choice(fields, "default_pack_id", None)
-    items = _some(fields, "jobs", items_max=limits.jobs_max, prefix="job")
+    items = _expanded(_some(fields, "jobs", items_max=limits.jobs_max, prefix="job"), folders)
+    if len(items) > limits.jobs_max:
+        fact = f"{len(items)} jobs in all, one for each row, the limit is {limits.jobs_max}"
+        fields.add("jobs", fact, "split the batch into several tables")
+        return []
     job_ids = assign_ids(items, "job_id", "job", limits)
     steps = [_some(job, "steps", items_max=limits.steps_per_job_max, prefix="step") for job in items]
     total = sum(len(of_job) for of_job in steps)
@@ -193,6 +198,32 @@ def _jobs(fields: Fields, folders: Folders, manner: Manner) -> list[JobDraft]:
     ]
     check_graph([[step.waiter for step in job.steps] for job in jobs])
     return jobs
+
+
+def _expanded(items: Sequence[Fields], folders: Folders) -> list[Fields]:
+    """Make a job of each row of a template. A template whose rows are wrong is left out: that was noted."""
+    expanded: list[Fields] = []
+    for job in items:
+        if not job.has("for_each"):
+            expanded.append(job)
+            continue
+        before = len(job.problems)
+        rows = _rows(job, folders)
+        if len(job.problems) > before:
+            continue
+        problems = [job.problems.of_row(row.number, len(rows)) for row in rows]
+        expanded += [replace(job, row=row, problems=of_row) for row, of_row in zip(rows, problems, strict=True)]
+    return expanded
+
+
+def _rows(job: Fields, folders: Folders) -> list[Row]:
+    limits, path, problems = folders.limits, job.at("for_each"), job.problems
+    if not isinstance(job.value["for_each"], str):
+        items = job.items("for_each", items_max=limits.jobs_max)
+        return [] if items is None else rows_of_list(items, path, problems, limits)
+    name = job.word("for_each", characters_max=limits.text_characters_max)
+    text = folders.text(name, path, job_folder=None, bytes_max=limits.csv_bytes_max) if name else None
+    return [] if text is None or name is None else rows_of_csv(text, name, path, problems, limits)
 
 
 def _job(

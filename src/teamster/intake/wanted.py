@@ -18,7 +18,7 @@ def read_artifacts(fields: Fields, limits: Limits) -> tuple[ExpectedArtifact, ..
     for index, item in enumerate(fields.items("artifacts_expected", items_max=limits.artifacts_expected_max) or ()):
         path = (*fields.at("artifacts_expected"), index)
         if isinstance(item, str):
-            alone = Fields(value={"path": item}, path=path, problems=fields.problems)
+            alone = replace(fields, value={"path": item}, path=path)
             found.append(_artifact(alone, limits, at=path))
         elif (inner := fields.mapping(item, path)) is not None:
             check_keys(inner, "artifact")
