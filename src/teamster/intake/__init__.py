@@ -9,5 +9,16 @@ from teamster.intake.limits import LIMITS, Limits
 from teamster.intake.names import batch_stem
 from teamster.intake.oneoff import one_job
 from teamster.intake.reader import read_table, table_from
+from teamster.intake.shapes import SCHEMA_FILE, launch_table_schema
 
-__all__ = ["LIMITS", "Limits", "batch_stem", "changed_steps", "one_job", "read_table", "table_from"]
+__all__ = [
+    "LIMITS",
+    "SCHEMA_FILE",
+    "Limits",
+    "batch_stem",
+    "changed_steps",
+    "launch_table_schema",
+    "one_job",
+    "read_table",
+    "table_from",
+]

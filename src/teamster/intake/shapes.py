@@ -7,6 +7,7 @@ those of `docs/launch-table.md`. What no shape can say (who waits for whom, whic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from teamster.intake.limits import LIMITS
@@ -21,6 +22,9 @@ from teamster.model import (
 )
 
 Shapes = Mapping[str, JsonObject]
+
+# The published schema, shipped with the package so that editors find it wherever Teamster is installed.
+SCHEMA_FILE: Final = Path(__file__).with_name("launch_table.schema.json")
 
 ID: Final = "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 TEMPLATED: Final = r".*\{.+\}.*"  # with a placeholder, which a row of `for_each` fills in
@@ -201,7 +205,7 @@ SHAPES: Final[Mapping[str, Shapes]] = {
         "selector": _choice(
             "which of its attempts; `latest` may be a failed one", ("latest_successful", "latest"), "latest_successful"
         ),
-        "run_id": _text("for `teamster resume`; not yet in a table"),
+        "run_id": {"not": {}, "description": "for `teamster resume`; not yet in a table"},
         "codex_thread_id": {
             "type": "string",
             "pattern": "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$",

@@ -12,7 +12,7 @@ from teamster.intake.directory import Directory, Name
 from teamster.intake.fields import Fields
 from teamster.intake.folders import Folders
 from teamster.intake.graph import Wait, Waiter, ancestors
-from teamster.intake.keys import check_keys, choose, missing
+from teamster.intake.keys import LATER_VALUES, check_keys, choose, later_fact, missing
 from teamster.intake.limits import Limits
 from teamster.intake.manner import Manner, within
 from teamster.intake.parsed import FieldPath, Problems
@@ -186,11 +186,11 @@ def _resume(fields: Fields, name: Name, desk: Desk) -> tuple[ResumeFrom | None, 
     if inner is None:
         return None, None
     check_keys(inner, "resume_from")
-    selector = "run_id" if inner.has("run_id") and not inner.has("selector") else None
-    said = Fields(value={"selector": selector}, path=inner.path, problems=inner.problems) if selector else inner
-    chosen = choose(said, "selector", ("latest_successful", "latest"), later="resume_from.selector")
+    chosen = choose(inner, "selector", ("latest_successful", "latest"), later="resume_from.selector")
     if inner.has("run_id") and chosen is not None:
         inner.add("run_id", f"it means nothing with the selector {chosen}", "leave it out")
+    elif inner.has("run_id") and not inner.has("selector"):
+        inner.add("run_id", later_fact(LATER_VALUES["resume_from.selector"]["run_id"]), "leave it out for now")
     thread_id = inner.text("codex_thread_id", characters_max=limits.text_characters_max)
     if thread_id is not None and not _THREAD_ID.fullmatch(thread_id):
         # Codex takes anything else for a name, and begins a new conversation in silence.
