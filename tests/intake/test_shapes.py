@@ -16,6 +16,7 @@ from scripts.launch_table import PUBLISHED, render
 
 from intake.writing import GOAL, lines, table
 from teamster.intake import LIMITS, SCHEMA_FILE, launch_table_schema, table_from
+from teamster.intake.parsed import written
 from teamster.intake.shapes import INHERITED, SHAPES
 from teamster.model import TableDefaults, TableProblems
 
@@ -87,8 +88,7 @@ def with_field(level: str, name: str, value: Any) -> tuple[dict[str, Any], str]:
     if name in {"prompt_ref", "command"} and level == "step":
         del holder["prompt"]
     holder[name] = value
-    shown = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in (*path, name))
-    return content, shown.removeprefix(".")
+    return content, written((*path, name))
 
 
 def is_wrong(level: str, name: str, value: Any) -> bool:

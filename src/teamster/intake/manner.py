@@ -28,6 +28,7 @@ from teamster.model import (
     StepId,
     TableDefaults,
     is_id,
+    references_in,
     unknown_placeholders,
 )
 
@@ -114,6 +115,9 @@ def _agent(fields: Fields, outer: Manner, limits: Limits) -> tuple[AgentName, tu
     if not argv or not argv[0].strip():
         fields.add("command", "it names no program", "write the program and its arguments: `[make, test]`")
         return "command", WRONG_COMMAND
+    if any(references_in(argument)[1] for argument in argv):
+        hint = "refer to it in the prompt, and give the program {prompt_file}"
+        fields.add("command", "what an earlier step left is put into prompts only, never into a command", hint)
     for unknown in unknown_placeholders(argv):
         close = nearest(unknown, PLACEHOLDERS, otherwise=f"known are {', '.join(PLACEHOLDERS)}")
         fact = f"{{{unknown}}} is no placeholder"

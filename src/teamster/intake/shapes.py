@@ -120,6 +120,7 @@ INHERITED: Final[Shapes] = {
 }
 SHAPES: Final[Mapping[str, Shapes]] = {
     "table": {
+        "$schema": _text("where an editor finds the schema of this page; it changes nothing"),
         "spec_version": {
             "type": "string",
             "pattern": "^1[.](0|[1-9][0-9]{0,5})[.](0|[1-9][0-9]{0,5})$",

@@ -16,7 +16,7 @@ from teamster.intake.keys import LATER_VALUES, check_keys, choose, later_fact, m
 from teamster.intake.limits import Limits
 from teamster.intake.manner import Manner, within
 from teamster.intake.parsed import FieldPath, Problems
-from teamster.intake.prompts import PackChoice, Prompts
+from teamster.intake.prompts import PackChoice, Prompt, Prompts
 from teamster.intake.rows import fit_for
 from teamster.intake.schemas import Schemas
 from teamster.intake.wanted import read_artifacts
@@ -25,6 +25,7 @@ from teamster.model import (
     ExecutionPolicy,
     ExpectedArtifact,
     JsonObject,
+    Reference,
     ResumeFrom,
     RunnerAffinity,
     Step,
@@ -64,7 +65,7 @@ class StepDraft:
     fields: Fields
     manner: Manner
     policy: ExecutionPolicy
-    prompt: str
+    prompt: Prompt
     schema: JsonObject | None
     resume: ResumeFrom | None
     waits: tuple[Wait, ...]
@@ -81,7 +82,7 @@ class StepDraft:
         return Step(
             step_id=StepId(self.name[1]),
             working_directory=str(folder),
-            prompt=self.prompt,
+            prompt=self.prompt.text,
             agent=AgentChoice(agent=manner.agent, command=manner.command if manner.agent == "command" else ()),
             policy=self.policy,
             timeout_seconds=manner.timeout_seconds,
@@ -91,7 +92,12 @@ class StepDraft:
             resume=self.resume,
             affinity=self._affinity(),
             artifacts_expected=self.artifacts,
+            references=tuple(self._own(reference) for reference in self.prompt.references),
         )
+
+    def _own(self, reference: Reference) -> Reference:
+        """Name the step as the dependencies do: of its own job by its id alone."""
+        return replace(reference, job_id=None) if reference.job_id == self.name[0] else reference
 
     def _affinity(self) -> RunnerAffinity | None:
         """Return where it should run; the step that all of its job follow follows nobody."""

@@ -17,6 +17,7 @@ from teamster.intake.manner import Manner, outermost, within
 from teamster.intake.names import assign_ids, batch_id_of, batch_stem, check_suffix, read_id
 from teamster.intake.parsed import Parsed, Problems
 from teamster.intake.prompts import PackChoice, Prompts
+from teamster.intake.references import with_references
 from teamster.intake.rows import Row, rows_of_csv, rows_of_list
 from teamster.intake.schemas import Schemas
 from teamster.intake.steps import Desk, StepDraft, Surroundings, read_steps
@@ -87,6 +88,7 @@ def understood(
         raise TableProblems(parsed.source, problems.found())
     folders = Folders(table_folder=path.parent, root=root, limits=limits, problems=problems)
     check_keys(fields, "table")
+    fields.text("$schema", characters_max=limits.text_characters_max)  # for editors
     given = read_id(fields, "batch_id", limits)
     version, goal = _version(fields), _goal(fields, limits)
     labels, tags = read_labels(fields, limits), read_tags(fields, limits)
@@ -197,7 +199,10 @@ def _jobs(fields: Fields, folders: Folders, manner: Manner) -> list[JobDraft]:
         for job, job_id, of_job, ids in zip(items, job_ids, steps, step_ids, strict=True)
     ]
     check_graph([[step.waiter for step in job.steps] for job in jobs])
-    return jobs
+    if not any(step.prompt.references for job in jobs for step in job.steps):
+        return jobs
+    waiting = with_references([job.steps for job in jobs], desk.directory)
+    return [replace(job, steps=steps) for job, steps in zip(jobs, waiting, strict=True)]
 
 
 def _expanded(items: Sequence[Fields], folders: Folders) -> list[Fields]:

@@ -75,6 +75,7 @@ from teamster.model.record import (
     Owner,
     Shift,
 )
+from teamster.model.reference import REFERENCE_RULE, Reference, references_in
 from teamster.model.report import ARTIFACT_KINDS, REPORT_FIELDS_MIN, REPORT_STATUSES, RUN_REPORT_SCHEMA
 from teamster.model.states import (
     ATTEMPT_MOVES,
@@ -120,6 +121,7 @@ __all__ = [
     "MOVES",
     "OWNED_STATUSES",
     "PLACEHOLDERS",
+    "REFERENCE_RULE",
     "REPORT_FIELDS_MIN",
     "REPORT_STATUSES",
     "RETENTION_DAYS",
@@ -169,6 +171,7 @@ __all__ = [
     "Owner",
     "Problem",
     "ProcessIdentity",
+    "Reference",
     "RequestId",
     "ResumeFrom",
     "RetentionPolicy",
@@ -206,5 +209,6 @@ __all__ = [
     "is_id",
     "outcome_from_json",
     "outcome_to_json",
+    "references_in",
     "unknown_placeholders",
 ]

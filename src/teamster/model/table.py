@@ -12,6 +12,7 @@ from teamster.model.agent import AgentChoice, ExecutionPolicy
 from teamster.model.dependency import Dependency, ResumeFrom, dependencies_of
 from teamster.model.ids import ID_RULE, BatchId, JobId, StepId, is_id
 from teamster.model.record import JsonObject
+from teamster.model.reference import Reference
 from teamster.model.wanted import ExpectedArtifact, RetentionPolicy, RunnerAffinity
 
 WorkspaceMode = Literal["shared"]
@@ -65,7 +66,8 @@ class RetryPolicy:
 class Step:
     """All that a runner needs to know about one step: the `spec` of its item.
 
-    `prompt` is the full text, packs and appendices in it. Without a `schema` the shipped Run Report holds.
+    `prompt` is the full text, packs and appendices in it; its `references` are filled in when the step starts. Without
+    a `schema` the shipped Run Report holds.
     """
 
     step_id: StepId
@@ -81,6 +83,7 @@ class Step:
     resume: ResumeFrom | None = None
     affinity: RunnerAffinity | None = None
     artifacts_expected: tuple[ExpectedArtifact, ...] = ()
+    references: tuple[Reference, ...] = ()
     prompt_sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +94,11 @@ class Step:
             raise ValueError(f"{self.step_id}: a timeout of {self.timeout_seconds} s leaves no time, or has no end")
         if self.resume is not None and self.resume.step_id not in map(str, self.depends_on):
             raise ValueError(f"{self.step_id}: it resumes {self.resume.step_id} and must depend on it")
+        for reference in self.references:
+            if not self.prompt.startswith(reference.written, reference.at):
+                raise ValueError(f"{self.step_id}: {reference.written} is not where it should be in the prompt")
+            if str(reference.dependency) not in map(str, self.depends_on):
+                raise ValueError(f"{self.step_id}: it refers to {reference.dependency} and must depend on it")
         object.__setattr__(self, "prompt_sha256", sha256(self.prompt.encode()))
 
     @property
@@ -116,6 +124,7 @@ class Step:
             **_said(
                 runner_affinity=None if self.affinity is None else self.affinity.to_json(),
                 artifacts_expected=[artifact.to_json() for artifact in self.artifacts_expected] or None,
+                prompt_references=[reference.to_json() for reference in self.references] or None,
             ),
         }
 
@@ -138,6 +147,7 @@ class Step:
             retry=RetryPolicy.from_json(value["retry_policy"]),
             affinity=None if affinity is None else RunnerAffinity(**affinity),
             artifacts_expected=tuple(ExpectedArtifact(**one) for one in value.get("artifacts_expected", ())),
+            references=tuple(Reference.from_json(one) for one in value.get("prompt_references", ())),
         )
 
 
