@@ -81,7 +81,7 @@ BAD: dict[str, tuple[str, Make, str]] = {
 def test_a_bad_table_gets_one_clear_answer_and_leaves_nothing(
     place: Place, teamster: Teamster, name: str, verb: str
 ) -> None:
-    """Its exit code, the same answer for a program, no root, no file changed, and nothing that is called our mistake."""
+    """Its exit code, the same answer for a program, no root, no file changed, and no word of a mistake of ours."""
     (place.folder / "away").symlink_to("/etc")
     file, make, fact = BAD[name]
     if name == "Teamster's own folder":
