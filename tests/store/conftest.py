@@ -5,16 +5,21 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 import pytest
+from scripts.private_postgres import DATABASE, PrivateServer
 
 from contracts.store_world import World
 from teamster.kit import CountedNames
 from teamster.store import Store, open_sqlite
 
+_NUMBERS = itertools.count()
 COUNTED = ("queued", "claimed", "running", "stalled", "succeeded", "failed")
 
 
@@ -60,3 +65,27 @@ def require_whole(path: Path) -> None:
         kept = rows(f"SELECT {', '.join(COUNTED)}, waiting FROM tallies t ORDER BY batch")
         assert kept == rows(f"SELECT {', '.join(of_status)}, {waiting} FROM tallies t ORDER BY batch")
         assert rows("SELECT * FROM waits WHERE draft IN (SELECT draft FROM items)") == []
+
+
+# PostgreSQL
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PrivateServer]:
+    """Start a PostgreSQL for the tests of one process, where an unprivileged user gets to it."""
+    folder = Path(tempfile.mkdtemp(prefix="teamster-", dir="/tmp"))
+    server = PrivateServer(folder)
+    try:
+        server.start()
+        yield server
+        server.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def schema(server: PrivateServer) -> Iterator[str]:
+    """Name a schema for one test, which may make it: a database of its own would take longer than the test."""
+    name = f"test_{next(_NUMBERS)}"
+    yield name
+    server.run_sql(f"DROP SCHEMA IF EXISTS {name} CASCADE", database=DATABASE)
