@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from teamster.kit import make_folder
 from teamster.model import StoreUnavailable, UsageError
+from teamster.store.engine import Row, Values
 from teamster.store.gate import refuse_unsafe_sqlite
 from teamster.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
@@ -42,9 +43,6 @@ _TROUBLES: Final[Mapping[type[apsw.Error], tuple[str, str]]] = MappingProxyType(
     }
 )
 _POISON: Final = (apsw.IOError, apsw.CorruptError)  # what such an error left behind can't be trusted
-
-Row = tuple[Any, ...]
-Values = Sequence[Any]
 
 
 class Database:

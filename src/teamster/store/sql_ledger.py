@@ -28,7 +28,7 @@ from teamster.model import (
     is_collection,
 )
 from teamster.store import rows, sql
-from teamster.store.connection import Database, Row
+from teamster.store.engine import Engine, Row
 from teamster.store.ledger import Ending, Entry, Repeat, Request, Waiter
 from teamster.store.routing import Lane, lane_of
 from teamster.store.values import ItemDraft, Needs, Waits
@@ -36,10 +36,10 @@ from teamster.store.values import ItemDraft, Needs, Waits
 HOUSE_SHIFT = ""  # rows of the outbox that whoever comes first writes
 
 
-class SqliteLedger:
+class SqlLedger:
     """The open transaction of one connection."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Engine) -> None:
         self._database = database
         self._places: dict[ItemId, tuple[int, int]] = {}  # item to its seq and batch
         self._drafts: dict[ItemId, tuple[int, int]] = {}  # item to its draft's number and batch
@@ -53,7 +53,7 @@ class SqliteLedger:
 
     @classmethod
     @contextmanager
-    def open(cls, database: Database) -> Iterator[SqliteLedger]:
+    def open(cls, database: Engine) -> Iterator[SqlLedger]:
         """Run one transaction."""
         with database.transaction():
             ledger = cls(database)

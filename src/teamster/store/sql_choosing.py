@@ -10,7 +10,7 @@ from teamster.kit import Instant
 from teamster.model import ItemId, Shift, is_collection
 from teamster.store import rows, sql
 from teamster.store.choosing import SET_ASIDE_MAX, Candidate, Place, choose
-from teamster.store.connection import Database, Row
+from teamster.store.engine import Engine, Row
 from teamster.store.limits import Usage
 from teamster.store.routing import is_taken
 from teamster.store.values import ClaimFilter
@@ -20,7 +20,7 @@ DELAYS_ENDED_MAX: Final = 500  # in one claim: some milliseconds
 _LAST_LANE: Final = 2**62
 
 
-def chosen(database: Database, shift: Shift, *, limit: int, at: Instant, wanted: ClaimFilter) -> Iterator[ItemId]:
+def chosen(database: Engine, shift: Shift, *, limit: int, at: Instant, wanted: ClaimFilter) -> Iterator[ItemId]:
     """Yield the items that a claim takes; each must be taken before the next is asked for."""
     due = rows.text_at(at.wall)
     database.run_many(sql.END_DELAY, database.rows(sql.DELAYED_DUE, (due, DELAYS_ENDED_MAX)))
@@ -38,7 +38,7 @@ def chosen(database: Database, shift: Shift, *, limit: int, at: Instant, wanted:
     database.run_many(sql.SERVE, [(served, batch) for batch, served in turns.items()])
 
 
-def usage_of(database: Database) -> Usage:
+def usage_of(database: Engine) -> Usage:
     """Return who holds what now, counted from the items that are owned."""
     return Usage(
         held=lambda: held_keys(database),
@@ -47,7 +47,7 @@ def usage_of(database: Database) -> Usage:
     )
 
 
-def held_keys(database: Database) -> Counter[str]:
+def held_keys(database: Engine) -> Counter[str]:
     """Count how many owned items name each key of a limit."""
     held: Counter[str] = Counter()
     for text, count in database.rows(sql.HELD_KEYS):
@@ -56,7 +56,7 @@ def held_keys(database: Database) -> Counter[str]:
     return held
 
 
-def _lanes(database: Database, shift: Shift, wanted: ClaimFilter) -> dict[int, Place]:
+def _lanes(database: Engine, shift: Shift, wanted: ClaimFilter) -> dict[int, Place]:
     """Return the lanes from which this claim takes, each with its batch."""
     places: dict[int, Place] = {}
     found: dict[int, Place] = {}
@@ -72,7 +72,7 @@ def _lanes(database: Database, shift: Shift, wanted: ClaimFilter) -> dict[int, P
 
 
 def _sources(
-    database: Database, lanes: dict[int, Place], usage: Usage, *, due: str, page: int, stalled: bool
+    database: Engine, lanes: dict[int, Place], usage: Usage, *, due: str, page: int, stalled: bool
 ) -> Iterator[_Queue]:
     for lane, place in lanes.items():
         yield _Queue(database, place, sql.HEADS_READY, (lane,), due=due, page=page)
@@ -93,7 +93,7 @@ class _Queue:
 
     def __init__(
         self,
-        database: Database,
+        database: Engine,
         place: Place,
         statement: str,
         values: Row,
