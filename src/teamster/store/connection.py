@@ -98,10 +98,9 @@ class Database:
         except apsw.Error as error:
             raise self._explained(error) from error
 
-    def insert(self, sql: str, values: Values) -> int:
-        """Run one insert and return the number of its row."""
-        self.run(sql, values)
-        return self._connection.last_insert_rowid()
+    def insert(self, sql: str, values: Values) -> int | None:
+        """Run one insert and return the number of its row, None where it stood back from one that is there."""
+        return self._connection.last_insert_rowid() if self.run(sql, values) else None
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -29,8 +29,8 @@ class Engine(Protocol):
         """Run one statement for each set of values."""
         ...
 
-    def insert(self, sql: str, values: Values) -> int:
-        """Run one insert and return the number of its row."""
+    def insert(self, sql: str, values: Values) -> int | None:
+        """Run one insert and return the number of its row, None where it stood back from one that is there."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:

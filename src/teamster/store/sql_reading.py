@@ -93,14 +93,16 @@ def attempts(
     ]
 
 
-def noticed(database: Engine, cursor: str, *, limit: int) -> Sequence[Noticed]:
-    """Return what happened after a cursor, in the order in which it came into view."""
+def noticed(database: Engine, cursor: str, *, limit: int, until: int = _LAST_EVENT) -> Sequence[Noticed]:
+    """Return what happened after a cursor, in the order in which it came into view, up to the event `until`."""
     at, found = Position.parse(cursor), list[Noticed]()
     read, item = (at.event, 0) if at.item is None else (at.event - 1, at.item)
     with database.snapshot():
         while len(found) < limit:
             (shown,) = database.row(sql.NEXT_SHOWN, (read,)) or (None,)
-            found += _in_order(database, read, _LAST_EVENT if shown is None else shown - 1, limit - len(found))
+            if shown is not None and shown > until:
+                shown = None
+            found += _in_order(database, read, until if shown is None else shown - 1, limit - len(found))
             if shown is None or len(found) == limit:
                 break
             found += [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import TypeVar
 
 from teamster.kit import Instant, Names, iso
 from teamster.model import (
@@ -17,6 +18,7 @@ from teamster.model import (
     ItemStatus,
     JobId,
     JsonObject,
+    LeaseLost,
     OutboxRow,
     Shift,
     ShiftId,
@@ -26,7 +28,7 @@ from teamster.model import (
 from teamster.store import owning, rows, sql, sql_choosing, sql_reading, steering
 from teamster.store.engine import Engine
 from teamster.store.leases import require_shift
-from teamster.store.ledger import Turn
+from teamster.store.ledger import NOTHING, Reach, Turn
 from teamster.store.limits import require_count, require_limit
 from teamster.store.releasing import enqueue_one
 from teamster.store.sql_ledger import SqlLedger
@@ -40,13 +42,18 @@ from teamster.store.values import (
     Change,
     Claimed,
     ClaimFilter,
+    Complete,
     Drafter,
+    Fail,
     ItemDraft,
     Noticed,
     Released,
+    Stall,
     Submission,
     Waiting,
 )
+
+T = TypeVar("T")
 
 
 class SqlStore:
@@ -56,10 +63,11 @@ class SqlStore:
         self._database = database
         self._names = names
 
-    @contextmanager
-    def _turn(self, at: Instant) -> Iterator[Turn]:
+    def _turn(self, at: Instant, work: Callable[[Turn], T], reach: Reach = NOTHING) -> T:
+        """Run one transaction. Its whole work is known, so that a store may run it again where it wrote nothing."""
+        del reach  # SQLite has one lock for all, and takes it at the beginning
         with SqlLedger.open(self._database) as ledger:
-            yield Turn(ledger=ledger, names=self._names, at=at)
+            return work(Turn(ledger=ledger, names=self._names, at=at))
 
     # shifts
 
@@ -77,7 +85,8 @@ class SqlStore:
             shift = require_shift(found, shift_id=shift_id, at=at)
             until = at.after(shift.ttl_seconds)
             ends = (until.boot_seconds, iso(until.wall), iso(at.wall))
-            self._database.run(sql.RENEW_SHIFT, (*ends, shift_id, at.boot_id, at.boot_seconds))
+            if self._database.run(sql.RENEW_SHIFT, (*ends, shift_id, at.boot_id, at.boot_seconds)) != 1:
+                raise LeaseLost(f"shift {shift_id}: it was ended meanwhile", hint="begin a new shift")
             row = self._database.row(sql.SHIFT_BY_ID, (shift_id,))
             assert row is not None
             return rows.shift_from_row(row)
@@ -111,10 +120,11 @@ class SqlStore:
         """Enqueue items, each with its own answer."""
         answers: list[Answer] = []
         for start in range(0, len(drafts), CHUNK_ROWS_MAX):
-            with SqlLedger.open(self._database) as ledger:
-                turn = Turn(ledger=ledger, names=self._names, at=at)
-                answers += [enqueue_one(turn, draft) for draft in drafts[start : start + CHUNK_ROWS_MAX]]
+            answers += self._enqueue_chunk(drafts[start : start + CHUNK_ROWS_MAX], at)
         return answers
+
+    def _enqueue_chunk(self, drafts: Sequence[ItemDraft], at: Instant) -> Sequence[Answer]:
+        return self._turn(at, lambda turn: [enqueue_one(turn, draft) for draft in drafts], Reach(admits=True))
 
     # the owner's moves
 
@@ -129,24 +139,38 @@ class SqlStore:
     ) -> Sequence[tuple[Claimed, tuple[OutboxRow, ...]]]:
         """Take up to `limit` items that may run."""
         require_count("limit", limit)
-        with self._turn(at) as turn:
-            shift = require_shift(turn.ledger.shift(shift_id), shift_id=shift_id, at=at)
-            chosen = sql_choosing.chosen(self._database, shift, limit=limit, at=at, wanted=wanted)
+
+        def work(turn: Turn) -> Sequence[tuple[Claimed, tuple[OutboxRow, ...]]]:
+            shift = require_shift(turn.ledger.shift(shift_id), shift_id=shift_id, at=turn.at, host=turn.host)
+            chosen = sql_choosing.chosen(self._database, shift, limit=limit, at=turn.at, wanted=wanted)
+            free = filter(self._is_free, chosen)
             return [
                 owning.claim_one(turn, item_id, shift=shift, place=place, begin=begin)
-                for place, item_id in enumerate(chosen)
+                for place, item_id in enumerate(free)
             ]
+
+        return self._turn(at, work, Reach(shift_id=shift_id, claims=True))
+
+    def _is_free(self, item_id: ItemId) -> bool:
+        """Tell whether nobody else is about to change an item that a claim has chosen."""
+        del item_id
+        return True
 
     def apply(self, changes: Sequence[Change], *, at: Instant, delivered: Sequence[int] = ()) -> Sequence[Answer]:
         """Carry out owners' moves in one transaction, each with its own answer; drop delivered outbox rows too."""
-        with self._turn(at) as turn:
+
+        def work(turn: Turn) -> Sequence[Answer]:
             self._database.run_many(sql.DROP_PROMISE, [(seq,) for seq in delivered])
             return [owning.change_one(turn, change) for change in changes]
 
+        return self._turn(at, work, _reach_of(changes))
+
     def adopt(self, shift_id: ShiftId, adoptions: Sequence[Adoption], *, at: Instant) -> Sequence[Answer]:
         """Take over items whose shift is over and whose agent lives."""
-        with self._turn(at) as turn:
-            return [owning.adopt_one(turn, adoption, shift_id=shift_id) for adoption in adoptions]
+        reach = Reach(items=tuple(adoption.item_id for adoption in adoptions), shift_id=shift_id)
+        return self._turn(
+            at, lambda turn: [owning.adopt_one(turn, adoption, shift_id=shift_id) for adoption in adoptions], reach
+        )
 
     def together(self) -> AbstractContextManager[None]:
         """Make the owner's moves of a block one transaction."""
@@ -166,20 +190,23 @@ class SqlStore:
         began: bool = True,
     ) -> Answer:
         """Stall an item whose shift is over and whose agent is gone."""
-        with self._turn(at) as turn:
+
+        def work(turn: Turn) -> Answer:
             return steering.stall_lost(turn, item_id, rev=rev, error=error, attempt=attempt, files=files, began=began)
+
+        return self._turn(at, work, Reach(items=(item_id,)))
 
     def requeue(self, item_id: ItemId, *, rev: int, at: Instant, not_before: datetime | None) -> Answer:
         """Requeue a stalled item, by policy or an operator."""
-        with self._turn(at) as turn:
-            return steering.requeue_one(turn, item_id, rev=rev, not_before=not_before)
+        reach = Reach(items=(item_id,), ends=(item_id,))
+        return self._turn(at, lambda turn: steering.requeue_one(turn, item_id, rev=rev, not_before=not_before), reach)
 
     def abandon(
         self, item_id: ItemId, *, rev: int, at: Instant, error: JsonObject, files: Sequence[FileDraft] = ()
     ) -> Answer:
         """Give up on a stalled item, by policy or an operator."""
-        with self._turn(at) as turn:
-            return steering.abandon(turn, item_id, rev=rev, error=error, files=files)
+        reach = Reach(items=(item_id,), ends=(item_id,))
+        return self._turn(at, lambda turn: steering.abandon(turn, item_id, rev=rev, error=error, files=files), reach)
 
     def request_cancel(
         self,
@@ -190,8 +217,8 @@ class SqlStore:
         draft: Callable[[Item], tuple[Attempt | None, tuple[FileDraft, ...]]],
     ) -> Released:
         """Cancel an item, or leave a request for its owner."""
-        with self._turn(at) as turn:
-            return steering.request_cancel(turn, item_id, actor=actor, draft=draft)
+        reach = Reach(items=(item_id,), ends=(item_id,))
+        return self._turn(at, lambda turn: steering.request_cancel(turn, item_id, actor=actor, draft=draft), reach)
 
     def cancel_requests(self, shift_id: ShiftId) -> Sequence[ItemId]:
         """Return the owned items of a shift for which somebody asked to cancel."""
@@ -316,3 +343,11 @@ class SqlStore:
     def close(self) -> None:
         """Let go of the database."""
         self._database.close()
+
+
+def _reach_of(changes: Sequence[Change]) -> Reach:
+    """Return what owners' moves touch: a stall may turn into an end where somebody asked for one."""
+    return Reach(
+        items=tuple(change.guard.item_id for change in changes),
+        ends=tuple(change.guard.item_id for change in changes if isinstance(change, Complete | Fail | Stall)),
+    )
