@@ -9,6 +9,7 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import apsw
@@ -16,10 +17,19 @@ import pytest
 from scripts.private_postgres import DATABASE, PrivateServer
 
 from contracts.store_world import World
-from teamster.kit import CountedNames
+from teamster.kit import CountedNames, Instant, ManualClock
+from teamster.settings import StoreLimits
 from teamster.store import Store, open_sqlite
+from teamster.store.postgres import PostgresStore
+from teamster.store.postgres_connection import PostgresDatabase
+from teamster.store.postgres_migration import bring_up_to_date
+from teamster.store.postgres_pool import PostgresPool
 
 _NUMBERS = itertools.count()
+TABLES = """
+SELECT string_agg(c.relname, ', ') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'teamster' AND c.relkind = 'r' AND c.relname <> 'teamster_schema'
+"""
 COUNTED = ("queued", "claimed", "running", "stalled", "succeeded", "failed")
 
 
@@ -58,13 +68,16 @@ def require_whole(path: Path) -> None:
 
         assert rows("PRAGMA integrity_check") == [("ok",)]
         assert rows("PRAGMA foreign_key_check") == []
-        of_status = (
-            f"(SELECT COUNT(*) FROM items i WHERE i.batch = t.batch AND i.status = '{one}')" for one in COUNTED
-        )
-        waiting = "(SELECT COUNT(*) FROM drafts d WHERE d.batch = t.batch AND d.no NOT IN (SELECT draft FROM items))"
-        kept = rows(f"SELECT {', '.join(COUNTED)}, waiting FROM tallies t ORDER BY batch")
-        assert kept == rows(f"SELECT {', '.join(of_status)}, {waiting} FROM tallies t ORDER BY batch")
-        assert rows("SELECT * FROM waits WHERE draft IN (SELECT draft FROM items)") == []
+        require_true(rows)
+
+
+def require_true(rows: Callable[[str], object]) -> None:
+    """Check the counters against what they count, and that nothing that has a record waits."""
+    of_status = (f"(SELECT COUNT(*) FROM items i WHERE i.batch = t.batch AND i.status = '{one}')" for one in COUNTED)
+    waiting = "(SELECT COUNT(*) FROM drafts d WHERE d.batch = t.batch AND d.no NOT IN (SELECT draft FROM items))"
+    kept = rows(f"SELECT {', '.join(COUNTED)}, waiting FROM tallies t ORDER BY batch")
+    assert kept == rows(f"SELECT {', '.join(of_status)}, {waiting} FROM tallies t ORDER BY batch")
+    assert rows("SELECT * FROM waits WHERE draft IN (SELECT draft FROM items)") == []
 
 
 # PostgreSQL
@@ -89,3 +102,36 @@ def schema(server: PrivateServer) -> Iterator[str]:
     name = f"test_{next(_NUMBERS)}"
     yield name
     server.run_sql(f"DROP SCHEMA IF EXISTS {name} CASCADE", database=DATABASE)
+
+
+@pytest.fixture(scope="session")
+def postgres_pool(server: PrivateServer) -> Iterator[PostgresPool]:
+    """Make the store's schema once for the tests of one process."""
+    with contextlib.closing(PostgresPool(server.url(), limits=StoreLimits(connections_max=32))) as pool:
+        bring_up_to_date(PostgresDatabase(pool))
+        yield pool
+
+
+@pytest.fixture
+def open_postgres_store(postgres_pool: PostgresPool) -> Iterator[Callable[[], PostgresStore]]:
+    """Open connections to an empty store, whose clock goes as the test's does; afterwards its counters are true."""
+    names = CountedNames()
+
+    def another() -> PostgresStore:
+        database = PostgresDatabase(postgres_pool, root="root", host="host")
+        return PostgresStore(database, names=names, host="host", clock=at_boot_time)
+
+    yield another
+    database = PostgresDatabase(postgres_pool)
+    try:
+        require_true(database.rows)
+    finally:
+        (tables,) = database.row(TABLES) or ("",)
+        database.run(f"TRUNCATE {tables} RESTART IDENTITY")
+
+
+def at_boot_time(told: datetime, at: Instant) -> datetime:
+    """Let the database's clock go as a test's own does, and never step: no test waits for a lease to run out."""
+    del told
+    began = ManualClock().now()
+    return began.wall + timedelta(seconds=at.boot_seconds - began.boot_seconds)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import psycopg
 from psycopg.sql import Literal
 
 from teamster.kit import from_iso
 from teamster.model import StoreUnavailable
+from teamster.store.engine import Row, Values
 from teamster.store.postgres_errors import explained, may_win_again
 from teamster.store.postgres_pool import PostgresLink, PostgresPool
 from teamster.store.postgres_sql import insert_returning, many, spelled
@@ -35,8 +37,6 @@ _KEPT: Final = (
 
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
-Row = tuple[Any, ...]
-Values = Sequence[Any]
 T = TypeVar("T")
 
 
@@ -57,7 +57,6 @@ class PostgresDatabase:
         self.now: datetime | None = None  # of the transaction: the database's clock at its beginning
         self._link: PostgresLink | None = None  # of the transaction
         self._xid = ""
-        self._is_joined = False  # the transactions of a block are parts of one
 
     # statements
 
@@ -79,11 +78,24 @@ class PostgresDatabase:
         for text, joined in many(sql, values):
             self._run(text, joined)
 
-    def insert(self, sql: str, values: Values) -> int:
-        """Run one insert and return the number of its row."""
+    def insert(self, sql: str, values: Values) -> int | None:
+        """Run one insert and return the number of its row, None where it stood back from one that is there."""
         found = self._run(*spelled(insert_returning(sql), values)).fetchone()
-        assert found is not None
-        return int(found[0])
+        return None if found is None else int(found[0])
+
+    def in_one_message(self, steps: Sequence[tuple[str, Values]]) -> Row:
+        """Run statements one after the other in one message and return the first row of the last."""
+        parts = [spelled(sql, values) for sql, values in steps]
+        found = self._run(b"; ".join(text for text, _ in parts), [each for _, values in parts for each in values])
+        return found.fetchone() or ()
+
+    def run_script(self, script: str) -> None:
+        """Run statements that are PostgreSQL's own, as they stand."""
+        self._run(script.encode(), ())
+
+    def lock_key(self, name: str) -> int:
+        """Return the number of a lock of this schema; its low 48 bits are free."""
+        return (zlib.crc32(f"{self.schema}.{name}".encode()) & 0x7FFF) << 48
 
     def _run(self, text: bytes, values: Values) -> psycopg.Cursor[Row]:
         link = self._link
@@ -119,8 +131,7 @@ class PostgresDatabase:
     def turn(self, work: Callable[[], T]) -> T:
         """Run a transaction; where it wrote nothing for a reason that may be gone, run it again."""
         if self._link is not None:
-            with self.transaction():
-                return work()
+            return work()
 
         def once() -> T:
             with self.transaction():
@@ -130,22 +141,16 @@ class PostgresDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write at once or not at all."""
-        if self._is_joined:
+        """Write at once or not at all; in a transaction, as a part of it."""
+        if self._link is not None:
             yield
             return
         with self._bracket("ISOLATION LEVEL READ COMMITTED, READ WRITE", writes=True):
             yield
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
+    def together(self) -> AbstractContextManager[None]:
         """Let the transactions of a block be parts of one."""
-        with self.transaction():
-            self._is_joined = True
-            try:
-                yield
-            finally:
-                self._is_joined = False
+        return self.transaction()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ def bring_up_to_date(database: PostgresDatabase, *, migrations: Sequence[str] = 
         database.run(f"CREATE SCHEMA IF NOT EXISTS {database.schema}")
         database.run(_MAKE_VERSION)
         for migration in migrations[found:]:
-            database.run(migration)
+            database.run_script(migration)
         statement = "INSERT INTO teamster_schema (version) VALUES (?) ON CONFLICT (only_row) DO UPDATE SET version = ?"
         database.run(statement, (len(migrations), len(migrations)))
 

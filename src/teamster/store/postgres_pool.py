@@ -36,7 +36,7 @@ class PostgresPool:
         self.limits = limits or StoreLimits()
         self._url = url
         self.name = shown(url)
-        self.is_ready = False  # the schema was looked at
+        self.ready: set[str] = set()  # schemas that were looked at
         self._idle: list[PostgresLink] = []
         self._out = 0
         self._lock = threading.Lock()

@@ -1,8 +1,9 @@
 """The tables of the PostgreSQL store, and the migrations that bring an older database up to them.
 
-The same tables as SQLite's (`schema.py` says what each is for), with three differences. Counters are sums: a
-transaction that finds a batch's row taken leaves its change beside it, so that no writer waits for another one's
-counters. Numbers come from sequences: they order rows, and may have gaps. And no foreign keys: they would lock parents.
+The same tables as SQLite's (`schema.py` says what each is for), with four differences. Counters are sums: a transaction
+that finds a batch's row taken leaves its change beside it, so that no writer waits for another one's counters. Numbers
+come from sequences: they order rows, and may have gaps. Promised files belong to a root. And there are no foreign keys:
+each would lock a parent.
 """
 
 # ruff: noqa: S608 - joined from the constants of this file alone
@@ -33,10 +34,12 @@ CREATE TABLE tally_sums (
   batch bigint PRIMARY KEY,
   visible integer NOT NULL,
   concurrency integer,
+  shown bigint,
   {_COUNTERS}
-) WITH (fillfactor = 50);
+);
 CREATE INDEX tally_sums_active ON tally_sums (batch) WHERE visible = 1 AND (queued > 0 OR stalled > 0);
 CREATE INDEX tally_sums_hidden ON tally_sums (batch) WHERE visible = 0;
+CREATE INDEX tally_sums_shown ON tally_sums (shown) WHERE shown IS NOT NULL;
 
 -- What a transaction changed while another one held the batch's row. Whoever comes next adds it up.
 CREATE TABLE tally_changes (
@@ -44,10 +47,154 @@ CREATE TABLE tally_changes (
   batch bigint NOT NULL,
   {_COUNTERS}
 );
+CREATE INDEX tally_changes_of ON tally_changes (batch);
+
+-- Whose turn it is: written by claims alone, which take turns themselves.
+CREATE TABLE turns (
+  batch bigint PRIMARY KEY,
+  served bigint NOT NULL
+);
 
 CREATE VIEW tallies AS
-SELECT s.batch, s.visible, s.concurrency, {_SUMS}
-FROM tally_sums s LEFT JOIN (SELECT batch, {_CHANGES} FROM tally_changes GROUP BY batch) c ON c.batch = s.batch;
+SELECT s.batch, s.visible, s.concurrency, s.shown, COALESCE(r.served, 0) AS served, {_SUMS}
+FROM tally_sums s LEFT JOIN turns r ON r.batch = s.batch
+  LEFT JOIN (SELECT batch, {_CHANGES} FROM tally_changes GROUP BY batch) c ON c.batch = s.batch;
+
+CREATE TABLE lanes (
+  no {_NUMBER},
+  batch bigint NOT NULL,
+  routing text NOT NULL,
+  UNIQUE (batch, routing)
+);
+
+CREATE TABLE limits (
+  limit_key text PRIMARY KEY,
+  maximum bigint NOT NULL
+);
+
+CREATE TABLE drafts (
+  no {_NUMBER},
+  item_id text NOT NULL UNIQUE,
+  dedupe_key text NOT NULL UNIQUE,
+  batch bigint NOT NULL,
+  batch_id text,
+  job_id text,
+  step_id text,
+  generation integer NOT NULL,
+  priority bigint NOT NULL,
+  target text NOT NULL,
+  spec text NOT NULL,
+  waits text,
+  lane bigint NOT NULL,
+  limit_keys text
+);
+CREATE INDEX drafts_by_step ON drafts (batch_id, job_id, step_id);
+CREATE INDEX drafts_by_batch ON drafts (batch);
+
+CREATE TABLE waits (
+  batch_id text NOT NULL,
+  job_id text NOT NULL,
+  step_id text NOT NULL,
+  draft bigint NOT NULL,
+  needs text NOT NULL,
+  PRIMARY KEY (batch_id, job_id, step_id, draft, needs)
+);
+CREATE INDEX waits_by_draft ON waits (draft);
+
+CREATE TABLE items (
+  seq {_NUMBER},
+  draft bigint NOT NULL UNIQUE,
+  batch bigint NOT NULL,
+  lane bigint NOT NULL,
+  limit_keys text,
+  priority bigint NOT NULL,
+  enqueued_at {_MOMENT} NOT NULL,
+  status text NOT NULL,
+  rev integer NOT NULL,
+  attempt integer NOT NULL,
+  fence integer NOT NULL,
+  shift text,
+  claim_token text,
+  consumed integer NOT NULL,
+  recoveries integer NOT NULL,
+  cancel_requested integer NOT NULL,
+  not_before {_MOMENT},
+  delayed integer NOT NULL DEFAULT 0,
+  shelf text,
+  held_until double precision,
+  lease_expires_at {_MOMENT},
+  lease_renewed_at {_MOMENT},
+  result text,
+  error text
+) WITH (fillfactor = 80);
+CREATE INDEX items_by_batch ON items (batch, seq);
+CREATE INDEX items_ready ON items (lane, priority DESC, seq) WHERE status = 'queued' AND delayed = 0 AND shelf IS NULL;
+CREATE INDEX items_shelved ON items (shelf, lane, priority DESC, seq) WHERE status = 'queued' AND shelf IS NOT NULL;
+CREATE INDEX items_delayed ON items (not_before) WHERE status = 'queued' AND delayed = 1;
+CREATE INDEX items_due ON items (batch, delayed, not_before NULLS FIRST) WHERE status = 'queued';
+CREATE INDEX items_stalled ON items (lane, priority DESC, seq) WHERE status = 'stalled';
+CREATE INDEX items_in_motion ON items (status, seq) WHERE status IN ('claimed', 'running', 'stalled');
+CREATE INDEX items_held ON items (shift, batch) WHERE shift IS NOT NULL;
+
+CREATE TABLE events (
+  seq {_NUMBER},
+  item bigint NOT NULL,
+  event_id text NOT NULL,
+  type text NOT NULL,
+  from_status text,
+  to_status text NOT NULL,
+  at {_MOMENT} NOT NULL,
+  actor text NOT NULL,
+  request_id text,
+  data text,
+  digest text,
+  answer text
+);
+CREATE INDEX events_by_item ON events (item, seq);
+CREATE UNIQUE INDEX events_by_request ON events (request_id) WHERE request_id IS NOT NULL;
+
+CREATE TABLE attempts (
+  seq {_NUMBER},
+  run_id text NOT NULL UNIQUE,
+  item_id text NOT NULL,
+  batch_id text,
+  job_id text,
+  step_id text,
+  number integer NOT NULL,
+  directory text NOT NULL,
+  status text NOT NULL,
+  started_at {_MOMENT} NOT NULL,
+  ended_at {_MOMENT},
+  facts text NOT NULL
+);
+CREATE INDEX attempts_by_step ON attempts (batch_id, job_id, step_id);
+CREATE INDEX attempts_by_item ON attempts (item_id, seq);
+
+CREATE TABLE shifts (
+  no {_NUMBER},
+  shift_id text NOT NULL UNIQUE,
+  boot_id text NOT NULL,
+  expires_boot_seconds double precision NOT NULL,
+  expires_at {_MOMENT} NOT NULL,
+  renewed_at {_MOMENT} NOT NULL,
+  ended_at {_MOMENT},
+  facts text NOT NULL
+) WITH (fillfactor = 50);
+CREATE INDEX shifts_open ON shifts (no) WHERE ended_at IS NULL;
+
+CREATE TABLE outbox (
+  seq {_NUMBER},
+  root text NOT NULL DEFAULT current_setting('teamster.root'),
+  shift text NOT NULL,
+  request_id text,
+  batch_id text,
+  job_id text,
+  path text NOT NULL,
+  file_class text NOT NULL,
+  content bytea NOT NULL
+);
+CREATE INDEX outbox_by_shift ON outbox (shift);
+CREATE INDEX outbox_by_request ON outbox (request_id) WHERE request_id IS NOT NULL;
 """
 
 MIGRATIONS: Final[tuple[str, ...]] = (_FIRST,)
