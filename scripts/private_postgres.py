@@ -6,6 +6,7 @@ usage: private_postgres.py start FOLDER   prints the URL of a database
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -59,15 +60,25 @@ class PrivateServer:
             self.run_sql(f"CREATE DATABASE {DATABASE}")
 
     def stop(self) -> None:
-        """Stop the server; its data stay."""
+        """Stop the server if it runs; its data stay."""
+        if not (self.data / "postmaster.pid").exists():
+            return
         self._run("pg_ctl", "-D", self.data, "-w", "-m", "fast", "stop")
 
     def kill(self) -> None:
-        """Kill the server and all its backends as a crash of the machine would."""
-        postmaster = int((self.data / "postmaster.pid").read_text().split()[0])
+        """Kill the server and all its backends, as a crash of the machine does."""
+        note = self.data / "postmaster.pid"
+        postmaster = int(note.read_text().split()[0])
         children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-        for pid in (postmaster, *map(int, children)):
-            os.kill(pid, signal.SIGKILL)
+        pids = [postmaster, *map(int, children)]
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        while any(_lives(pid) for pid in pids):
+            pass  # a dead one that nobody has buried yet counts as gone
+        # They would tell the next start that this one still runs, as long as nobody has buried it.
+        for left in (note, *self.folder.glob(".s.PGSQL.*")):
+            left.unlink()
 
     def run_sql(self, statement: str, *, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run a statement as the server's owner and return what it finds."""
@@ -117,6 +128,13 @@ def is_reachable(path: Path) -> bool:
     """Tell whether that user can get to a folder."""
     whole = path.resolve()
     return os.getuid() != 0 or all(each.stat().st_mode & 0o001 for each in (whole, *whole.parents) if each.exists())
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _own(folder: Path) -> None:

@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import apsw
@@ -17,7 +14,8 @@ import pytest
 from scripts.private_postgres import DATABASE, PrivateServer
 
 from contracts.store_world import World
-from teamster.kit import CountedNames, Instant, ManualClock
+from store.postgres_stage import at_boot_time, private_server
+from teamster.kit import CountedNames
 from teamster.settings import StoreLimits
 from teamster.store import Store, open_sqlite
 from teamster.store.postgres import PostgresStore
@@ -85,15 +83,9 @@ def require_true(rows: Callable[[str], object]) -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[PrivateServer]:
-    """Start a PostgreSQL for the tests of one process, where an unprivileged user gets to it."""
-    folder = Path(tempfile.mkdtemp(prefix="teamster-", dir="/tmp"))
-    server = PrivateServer(folder)
-    try:
-        server.start()
-        yield server
-        server.stop()
-    finally:
-        shutil.rmtree(folder)
+    """Start a PostgreSQL for the tests of one process."""
+    with private_server() as started:
+        yield started
 
 
 @pytest.fixture
@@ -128,10 +120,3 @@ def open_postgres_store(postgres_pool: PostgresPool) -> Iterator[Callable[[], Po
     finally:
         (tables,) = database.row(TABLES) or ("",)
         database.run(f"TRUNCATE {tables} RESTART IDENTITY")
-
-
-def at_boot_time(told: datetime, at: Instant) -> datetime:
-    """Let the database's clock go as a test's own does, and never step: no test waits for a lease to run out."""
-    del told
-    began = ManualClock().now()
-    return began.wall + timedelta(seconds=at.boot_seconds - began.boot_seconds)
