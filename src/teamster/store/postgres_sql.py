@@ -109,7 +109,6 @@ def _numbered(statement: str) -> str:
 _INSTEAD: Final[Mapping[str, str]] = {
     sql.ENDS_OF: f"{_SHARE_STEP}; {_numbered(sql.ENDS_OF)}",
     sql.OUTBOX: sql.OUTBOX.replace("WHERE", f"WHERE {_HERE} AND", 1),
-    sql.LAST_EVENT: "SELECT last_value FROM events_seq_seq",
     sql.SHELVE: f"{sql.SHELVE} AND status = 'queued'",
     sql.SERVE: """
 INSERT INTO turns (served, batch) VALUES (?, ?) ON CONFLICT (batch) DO UPDATE SET served = excluded.served
