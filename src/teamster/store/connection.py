@@ -91,6 +91,11 @@ class Database:
         except apsw.Error as error:
             raise self._explained(error) from error
 
+    def write(self, sql: str, values: Values = (), *, rows: int | None = None) -> None:
+        """Run a statement whose answer nobody waits for; where it has to change so many rows, it must."""
+        changed = self.run(sql, values)
+        assert rows in {None, changed}, f"{changed} rows were changed, not {rows}: {sql}"
+
     def run_many(self, sql: str, values: Sequence[Values]) -> None:
         """Run one statement for each set of values."""
         if not values:

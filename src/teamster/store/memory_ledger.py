@@ -185,6 +185,9 @@ class MemoryLedger:
         """Return all that an item waited for at first."""
         return self.tables.drafts[item_id].waits
 
+    def expect(self, drafts: Sequence[ItemDraft]) -> None:
+        """Hear which drafts are about to come."""
+
     def known(self, dedupe_key: str) -> ItemId | None:
         """Return the item that has a dedupe key."""
         return next((one.item_id for one in self.tables.drafts.values() if one.dedupe_key == dedupe_key), None)
