@@ -4,6 +4,16 @@ May touch the clock and files. Must not contain one word of the domain.
 """
 
 from teamster.kit.clock import Clock, Instant, ManualClock, SystemClock, from_iso, iso
+from teamster.kit.exact import (
+    INTEGER_MAX,
+    JSON_LIMITS,
+    ROOT_PATH,
+    Fault,
+    JsonLimits,
+    below,
+    exact_faults,
+    parse_exactly,
+)
 from teamster.kit.files import NameTaken, append, flush, freeze, make_folder, write_once, write_snapshot
 from teamster.kit.json import canonical, digest, document, sha256
 from teamster.kit.locks import FileLock, is_locked
@@ -12,10 +22,15 @@ from teamster.kit.paths import OutsideRoot, open_beneath, read_beneath
 from teamster.kit.text import one_line, printable, redact
 
 __all__ = [
+    "INTEGER_MAX",
+    "JSON_LIMITS",
+    "ROOT_PATH",
     "Clock",
     "CountedNames",
+    "Fault",
     "FileLock",
     "Instant",
+    "JsonLimits",
     "ManualClock",
     "NameTaken",
     "Names",
@@ -23,9 +38,11 @@ __all__ = [
     "RandomNames",
     "SystemClock",
     "append",
+    "below",
     "canonical",
     "digest",
     "document",
+    "exact_faults",
     "flush",
     "freeze",
     "from_iso",
@@ -34,6 +51,7 @@ __all__ = [
     "make_folder",
     "one_line",
     "open_beneath",
+    "parse_exactly",
     "printable",
     "read_beneath",
     "redact",
