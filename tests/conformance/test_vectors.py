@@ -21,6 +21,13 @@ from teamster.store import memory as memory_store
 README = FOLDER.parent / "README.md"
 EXPECTED = {"record", "records", "refused", "repeat", "changed"}
 NEVER_REFUSED = {"get"}
+NEEDS = {
+    "renew_shift": "shifts",
+    "end_shift": "shifts",
+    "cancel": "extension moves",
+    "abandon": "extension moves",
+    "adopt": "adoption",
+}
 
 
 def steps() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -69,10 +76,16 @@ def test_a_vector_is_written_as_the_readme_says(name: str) -> None:
     assert (vector["vector"], vector["name"]) == (1, name)
     assert vector["about"].endswith(".")
     assert moments == sorted(moments)
+    assert {NEEDS[step["do"]] for step in vector["steps"] if step["do"] in NEEDS} <= set(vector["needs"])
     assert set(vector["needs"]) <= {row[0].strip("`") for row in rows(README, "need")}
     for step in vector["steps"]:
         assert set(step) <= {"at", "do", "with", "save", "expect"}
         assert set(step["expect"]) <= EXPECTED
+
+
+def test_the_readme_lists_each_need() -> None:
+    """Who lacks something must know which vectors to skip."""
+    assert {row[0].strip("`") for row in rows(README, "need")} == set(NEEDS.values())
 
 
 def test_the_readme_lists_each_operation_with_its_arguments() -> None:
