@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from teamster.kit import INTEGER_MAX, JSON_LIMITS, JsonLimits, exact_faults, parse_exactly
@@ -29,12 +29,14 @@ def told(content: str | bytes, limits: JsonLimits = JSON_LIMITS) -> list[str]:
     return [f"{fault.path}: {fault.fact}" for fault in faults]
 
 
+@settings(deadline=None)
 @given(values)
 def test_good_json_comes_back_as_it_was(value: object) -> None:
     for written in (json.dumps(value), json.dumps(value, ensure_ascii=False).encode()):
         assert parse_exactly(written) == (value, ())
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60) | st.binary(max_size=60) | st.text('{}[]:,"\\u0d8f1eE+-.NaIinfty ', max_size=30))
 def test_no_text_ends_in_an_exception(content: str | bytes) -> None:
     """What another program writes is anybody's guess."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from teamster.kit import INTEGER_MAX, iso
 from teamster.model import COMMANDS, MOVES, STATUS_FIELDS, EventType, ItemStatus
 
-ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,8}", fullmatch=True)
-names = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
+# Generating is slow where many tests share two processors; that says nothing about the code.
+PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+_VISIBLE = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"))
+ids = st.text("aZ09_-", max_size=5).map("a{}".format)
+names = st.sampled_from(["a", "worker-1", "x y", "é", "\U0001f600"]) | st.text(_VISIBLE, min_size=1, max_size=5)
 counts = st.integers(0, 9) | st.just(INTEGER_MAX)
 moments = st.datetimes(timezones=st.just(UTC)).map(iso)
 anything = st.recursive(
@@ -24,7 +28,7 @@ objects = st.dictionaries(names, anything, max_size=3)
 
 def extended(strategy: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
     """Add members that are nobody's yet."""
-    unknown = st.dictionaries(names.map(lambda name: f"x-{name}"), anything, max_size=2)
+    unknown = st.dictionaries(st.sampled_from(["x-a", "later on", "é"]), anything, max_size=1)
     return st.builds(lambda known, more: {**known, **more}, strategy, unknown)
 
 

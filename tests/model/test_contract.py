@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.records import anything, damaged, events, records
+from model.records import PATIENT, anything, damaged, events, records
 from teamster.model import (
     STATUS_FIELDS,
     ClaimToken,
@@ -77,7 +77,7 @@ def taken(read: Callable[[Any], Record], content: Any) -> Record | None:
 
 
 @pytest.mark.req("DC-ver", "DC-rec")
-@settings(max_examples=60)
+@settings(max_examples=60, **PATIENT)
 @given(records)
 def test_a_record_is_written_back_as_it_was_read_with_all_that_is_not_ours(value: dict[str, Any]) -> None:
     """A later version, or another program, put it there; it must not be lost on the way through us."""
@@ -88,7 +88,7 @@ def test_a_record_is_written_back_as_it_was_read_with_all_that_is_not_ours(value
 
 
 @pytest.mark.req("DC-events")
-@settings(max_examples=60)
+@settings(max_examples=60, **PATIENT)
 @given(events)
 def test_an_event_is_written_back_as_it_was_read(value: dict[str, Any]) -> None:
     """History is append-only: a reader that dropped a member would have changed it."""
@@ -96,7 +96,7 @@ def test_an_event_is_written_back_as_it_was_read(value: dict[str, Any]) -> None:
 
 
 @pytest.mark.req("DC-ver")
-@settings(max_examples=150)
+@settings(max_examples=150, **PATIENT)
 @given(damaged() | anything | st.text(max_size=40) | st.binary(max_size=40))
 def test_whatever_comes_in_a_record_comes_out_or_the_one_error_with_paths(content: Any) -> None:
     """A worker that we did not write must not be able to end us."""

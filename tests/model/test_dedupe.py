@@ -6,10 +6,10 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.records import ids
+from model.records import PATIENT, ids
 from teamster.model import (
     WORKFLOW_COMMANDS,
     BatchId,
@@ -59,6 +59,7 @@ works = steps | prompts | plans
 
 
 @pytest.mark.req("DC-enq", "DC-rec")
+@settings(**PATIENT)
 @given(works)
 def test_a_key_reads_back(work: Work) -> None:
     """An operator can see from the key alone which work it is."""
@@ -66,12 +67,14 @@ def test_a_key_reads_back(work: Work) -> None:
 
 
 @pytest.mark.req("DC-enq")
+@settings(**PATIENT)
 @given(works, works)
 def test_no_two_works_have_one_key(one: Work, other: Work) -> None:
     """The second would be answered with the first one's record, and never be done."""
     assert (dedupe_key(one) == dedupe_key(other)) == (one == other)
 
 
+@settings(**PATIENT)
 @given(
     st.text(max_size=30)
     | st.text("plnstepromt:/%2F01aA", max_size=30).map(lambda rest: f"step:{rest}")

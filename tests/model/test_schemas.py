@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
 from scripts.schemas import FOLDER, schemas, written
 
-from model.records import anything, damaged, events, records
+from model.records import PATIENT, anything, damaged, events, records
 from teamster.model import RecordProblems, event_from_json, record_from_json
 
 SCHEMAS = schemas()
@@ -50,14 +50,14 @@ def test_no_file_is_left_that_nobody_generates() -> None:
 
 
 @pytest.mark.req("DC-spec")
-@settings(max_examples=60)
+@settings(max_examples=60, **PATIENT)
 @given(records)
 def test_the_schema_takes_every_record_that_is_one(value: dict[str, Any]) -> None:
     assert RECORD.is_valid(value)
 
 
 @pytest.mark.req("DC-spec")
-@settings(max_examples=200)
+@settings(max_examples=200, **PATIENT)
 @given(damaged() | anything)
 def test_schema_and_parser_take_and_refuse_the_same_records(value: Any) -> None:
     """A worker that checks by the schema must not be refused by us, nor believe what we refuse."""
@@ -65,7 +65,7 @@ def test_schema_and_parser_take_and_refuse_the_same_records(value: Any) -> None:
 
 
 @pytest.mark.req("DC-spec", "DC-events")
-@settings(max_examples=100)
+@settings(max_examples=100, **PATIENT)
 @given(
     st.builds(lambda event, change: {**event, **change}, events, st.dictionaries(
         st.sampled_from(["type", "from_status", "to_status", "at", "data"]),

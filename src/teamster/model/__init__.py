@@ -30,7 +30,7 @@ from teamster.model.errors import (
     UsageError,
     WorldError,
 )
-from teamster.model.forms import ERROR, EVENT, FORMS, LEASE, OWNER, RECORD, STATUS_FIELDS
+from teamster.model.forms import EVENT, FORMS, RECORD, STATUS_FIELDS
 from teamster.model.history import history_faults
 from teamster.model.ids import (
     ID_CHARACTERS_MAX,
@@ -77,7 +77,7 @@ from teamster.model.record import (
     Shift,
 )
 from teamster.model.report import ARTIFACT_KINDS, REPORT_FIELDS_MIN, REPORT_STATUSES, RUN_REPORT_SCHEMA
-from teamster.model.shapes import Field, Form
+from teamster.model.shapes import Form
 from teamster.model.states import (
     ATTEMPT_MOVES,
     FINAL_ATTEMPT_STATUSES,
@@ -109,7 +109,7 @@ from teamster.model.table import (
     WorkspaceMode,
     dependencies_of,
 )
-from teamster.model.target import COMMANDS, TARGET, WORKFLOW_COMMANDS, Command, Target
+from teamster.model.target import COMMANDS, TARGET, WORKFLOW_COMMANDS, Target
 
 __all__ = [
     "AGENT_NAMES",
@@ -118,7 +118,6 @@ __all__ = [
     "ATTEMPT_MOVES",
     "COMMANDS",
     "CONTRACT_VERSION",
-    "ERROR",
     "EVENT",
     "FINAL_ATTEMPT_STATUSES",
     "FINAL_STATUSES",
@@ -127,10 +126,8 @@ __all__ = [
     "ID_CHARACTERS_MAX",
     "ID_PATTERN",
     "ID_RULE",
-    "LEASE",
     "MOVES",
     "OWNED_STATUSES",
-    "OWNER",
     "PLACEHOLDERS",
     "RECORD",
     "REPORT_FIELDS_MIN",
@@ -151,7 +148,6 @@ __all__ = [
     "AttemptStatus",
     "BatchId",
     "ClaimToken",
-    "Command",
     "DedupeScope",
     "Dependency",
     "Event",
@@ -159,7 +155,6 @@ __all__ = [
     "ExecutionPolicy",
     "ExitRecord",
     "Exited",
-    "Field",
     "FileClass",
     "FileDraft",
     "Form",

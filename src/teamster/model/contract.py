@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 from teamster.kit import ROOT_PATH, Fault, below, exact_faults, from_iso, parse_exactly
@@ -108,11 +109,11 @@ def event_from_json(value: Any, *, source: str = "event") -> Event:
 def _read(
     value: Any, faults: tuple[Fault, ...], form: Form, build: Callable[[JsonObject], _Value], source: str
 ) -> _Value:
-    found = faults or tuple(_version_faults(value, form)) or tuple(form.faults(value, ROOT_PATH))
+    found = faults or tuple(_version_faults(value, form)) or tuple(islice(form.faults(value, ROOT_PATH), PROBLEMS_MAX))
     if found:
         once = {(each.path, each.fact): each for each in found}.values()  # two rules may miss the same member
         told = [Problem(place=source, field=each.path, fact=each.fact, hint=each.hint) for each in once]
-        raise RecordProblems(source, told[:PROBLEMS_MAX])
+        raise RecordProblems(source, told)
     return build(value)
 
 
