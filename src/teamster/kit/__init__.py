@@ -18,6 +18,7 @@ from teamster.kit.files import NameTaken, append, freeze, make_folder, write_onc
 from teamster.kit.flushing import FLUSH_PROGRAM, flush, flush_request
 from teamster.kit.json import canonical, digest, document, sha256
 from teamster.kit.locks import FileLock, is_locked
+from teamster.kit.mounts import file_system_of, type_of_device
 from teamster.kit.names import CountedNames, Names, RandomNames
 from teamster.kit.paths import OutsideRoot, open_beneath, open_folder_at_once, read_beneath
 from teamster.kit.text import one_line, printable, redact
@@ -45,6 +46,7 @@ __all__ = [
     "digest",
     "document",
     "exact_faults",
+    "file_system_of",
     "flush",
     "flush_request",
     "freeze",
@@ -60,6 +62,7 @@ __all__ = [
     "read_beneath",
     "redact",
     "sha256",
+    "type_of_device",
     "write_once",
     "write_snapshot",
 ]
