@@ -22,8 +22,20 @@ from teamster.artifacts import DATABASES, WORKSPACES, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
-from teamster.operations import Harness, RootChoice, choose_root, defaults_of, require_root
+from teamster.operations import (
+    Configuration,
+    Harness,
+    Reloading,
+    RootChoice,
+    choose_root,
+    configuration,
+    defaults_of,
+    find_config,
+    read_config,
+    require_root,
+)
 from teamster.process import (
+    Flushers,
     end_harness,
     host_id,
     open_host,
@@ -78,6 +90,10 @@ class Wiring:
             raise UsageError("the folder that you are in is gone", hint="cd to another one") from error
         return cls(env=dict(os.environ), cwd=cwd, clock=SystemClock(), names=RandomNames())
 
+    def configuration(self, *, slots: int | None = None) -> Configuration:
+        """Say what holds for each setting, and where its value comes from."""
+        return configuration(env=self.env, cwd=self.cwd, flags={"slots": slots})
+
     def desk(self, root: Path | None, *, slots: int | None = None, rehearsal: bool = False) -> Desk:
         """Say what holds for a table under a root, or under the rehearsal beside it; open nothing."""
         choice = self._rehearsal_choice(root) if rehearsal else self._choice(root)
@@ -92,7 +108,7 @@ class Wiring:
                 f"{choice.path} is a rehearsal's root: its steps are for the scripted model",
                 hint=f"go on with it: teamster rehearse TABLE --root {choice.rehearses}",
             )
-        return self._site(choice, self._settings(slots))
+        return self._site(choice, self._settings(slots), slots=slots)
 
     def look(self, root: Path | None) -> Site:
         """Open a root to look at; one that isn't there is refused."""
@@ -113,17 +129,18 @@ class Wiring:
             key=model.key,
             agent_env=model.agent_env(settings.agent_env),
         )
-        return Rehearsal(site=self._site(choice, settings), model_url=model.base_url)
+        return Rehearsal(site=self._site(choice, settings, slots=slots), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the environment says, and the user's own Codex configuration where there is one.
+        """Take what the operator's file and the environment say, and the user's own Codex configuration.
 
         A link to a file that isn't there would let Codex make it.
         """
         home = self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex"))
         configuration = self.cwd / home / "config.toml"
         found = configuration if configuration.is_file() else None
-        return replace(settings_from(self.env, slots=slots), codex_configuration=found)
+        file = read_config(env=self.env, cwd=self.cwd)
+        return replace(settings_from(self.env, file=file, flags={"slots": slots}), codex_configuration=found)
 
     def _choice(self, root: Path | None) -> RootChoice:
         return choose_root(root, env=self.env, cwd=self.cwd)
@@ -131,10 +148,10 @@ class Wiring:
     def _rehearsal_choice(self, root: Path | None) -> RootChoice:
         return self._choice(root).for_rehearsal()
 
-    def _site(self, choice: RootChoice, settings: Settings) -> Site:
+    def _site(self, choice: RootChoice, settings: Settings, *, slots: int | None = None) -> Site:
         # What is rehearsed lies apart on a shared database too: a real harness would run it.
         schema = SCHEMA if choice.rehearses is None else f"{SCHEMA}_rehearsal"
-        return Site(harness=self.harness(choice.path, settings, schema=schema), choice=choice)
+        return Site(harness=self.harness(choice.path, settings, slots=slots, schema=schema), choice=choice)
 
     def _store_opener(self, root: Root, settings: Settings, *, host: str, schema: str) -> Callable[[], Store]:
         if settings.store_url is None:
@@ -148,8 +165,8 @@ class Wiring:
             limits=settings.store_limits,
         )
 
-    def harness(self, path: Path, settings: Settings, *, schema: str = SCHEMA) -> Harness:
-        """Build everything that works on one root."""
+    def harness(self, path: Path, settings: Settings, *, slots: int | None = None, schema: str = SCHEMA) -> Harness:
+        """Build everything that works on one root; `slots` was asked for by an option, which wins over the file."""
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
         git = shutil.which("git", path=self.env.get("PATH"))
@@ -169,7 +186,7 @@ class Wiring:
             },
             open_store=self._store_opener(root, settings, host=host, schema=schema),
             open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
-            open_outbox=lambda: Outbox(root),
+            open_outbox=lambda: _outbox(root),
             workspaces=Workspaces(
                 root.at(WORKSPACES),
                 tools=run_tool,
@@ -180,7 +197,13 @@ class Wiring:
             liveliness=open_liveliness(),
             end_harness=end_harness,
             jitter=random.SystemRandom().random,
+            reloading=Reloading(find_config(env=self.env, cwd=self.cwd), lambda: self.configuration(slots=slots)),
         )
+
+
+def _outbox(root: Root) -> Outbox:
+    flushers = Flushers()
+    return Outbox(root, flush_paths=flushers, at_close=flushers.close)
 
 
 def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:

@@ -4,13 +4,14 @@ May touch the folders beneath a root, each file through the one function of its 
 wrote, know a database, or start a process.
 
 - `layout`: names relative to the root, and `KEPT`, the table of what may lie there.
-- `documents`, `current`: the JSON documents as values.
+- `documents`, `current`, `configuration`: the JSON documents as values.
 - `outbox`: promised files, written, flushed, told.
 - `sessions`, `frozen`, `evidence`: the end of an attempt, and what comes too late.
 - `tampering`: what an agent did to its own attempt.
 - `verify`: every promise that files alone can show.
 """
 
+from teamster.artifacts.configuration import HarnessConfig
 from teamster.artifacts.current import pointers, pointers_faults
 from teamster.artifacts.documents import (
     ResolvedResume,
@@ -40,6 +41,7 @@ from teamster.artifacts.layout import (
     RUNS,
     SPOOL,
     STAGING,
+    SYSTEM,
     WORKSPACES,
     AttemptFile,
     AttemptName,
@@ -54,6 +56,8 @@ from teamster.artifacts.layout import (
     control_path,
     current_path,
     draft,
+    harness_config_path,
+    harness_config_version_path,
     health_path,
     inputs_path,
     job_folder,
@@ -94,10 +98,12 @@ __all__ = [
     "RUNS",
     "SPOOL",
     "STAGING",
+    "SYSTEM",
     "WORKSPACES",
     "AttemptFile",
     "AttemptName",
     "Finding",
+    "HarnessConfig",
     "Kept",
     "Outbox",
     "Report",
@@ -122,6 +128,8 @@ __all__ = [
     "files_touched",
     "first_line",
     "freeze_attempt",
+    "harness_config_path",
+    "harness_config_version_path",
     "health_path",
     "heartbeat",
     "inputs_path",

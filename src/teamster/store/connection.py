@@ -13,10 +13,10 @@ from typing import Final
 
 import apsw
 
-from teamster.kit import make_folder
+from teamster.kit import file_system_of, make_folder
 from teamster.model import StoreUnavailable, UsageError
 from teamster.store.engine import Row, Values
-from teamster.store.gate import refuse_unsafe_sqlite
+from teamster.store.gate import refuse_network, refuse_unsafe_sqlite
 from teamster.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
 BUSY_SECONDS_MAX: Final = 10.0
@@ -50,6 +50,7 @@ class Database:
 
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS_MAX) -> None:
         refuse_unsafe_sqlite(apsw.sqlite_lib_version())
+        refuse_network(path, file_system_of(path))
         self.path = path
         self._poisoned: StoreUnavailable | None = None
         self._is_joined = False  # the transactions of a block are parts of one

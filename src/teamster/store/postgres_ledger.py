@@ -10,7 +10,7 @@ from teamster.store.engine import Row
 from teamster.store.ledger import Entry, Repeat, Waiter
 from teamster.store.postgres_connection import PostgresDatabase
 from teamster.store.sql_ledger import SqlLedger, taken
-from teamster.store.values import ItemDraft, Waits
+from teamster.store.values import ItemDraft
 
 DRAFTS: str = "drafts_no_seq"
 ITEMS: str = "items_seq_seq"
@@ -25,7 +25,6 @@ class PostgresLedger(SqlLedger):
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(database)
         self._entries: dict[ItemId, Row] = {}
-        self._waits: dict[ItemId, tuple[Waits, ...]] = {}
         self._unused: set[RequestId] = set()
         self._unawaited: set[Row] = set()  # steps
         self._numbers: dict[str, Iterator[int]] = {}
@@ -48,10 +47,10 @@ class PostgresLedger(SqlLedger):
 
     def take(self, item_id: ItemId) -> bool:
         """Take an item for a claim if nobody else holds it, and read all that a claim asks about it."""
-        steps = [(postgres_sql.TAKE_FREE, (item_id,)), (postgres_sql.ENTRIES, ([item_id],))]
-        free, entries, waits = self._database.answers([*steps, (postgres_sql.WAITS_OF, (item_id,))])
+        free, entries = self._database.answers(
+            [(postgres_sql.TAKE_FREE, (item_id,)), (postgres_sql.ENTRIES, ([item_id],))]
+        )
         self.know_entries(entries)
-        self._waits = {item_id: rows.waits_from_text(waits[0][0])} if waits else {}
         return bool(free)
 
     def expect(self, drafts: Sequence[ItemDraft]) -> None:
@@ -73,10 +72,7 @@ class PostgresLedger(SqlLedger):
     def entry(self, item_id: ItemId) -> Entry | None:
         """Return an item that has a record."""
         row = self._entries.pop(item_id, None)
-        if row is None:
-            return super().entry(item_id)
-        self._places[item_id] = (row[0], row[1])
-        return rows.entry_from_row(row)
+        return super().entry(item_id) if row is None else self._entry(item_id, row)
 
     def repeat(self, request_id: RequestId) -> Repeat | None:
         """Return the first answer to a request."""
@@ -89,11 +85,6 @@ class PostgresLedger(SqlLedger):
         """Return who waits for a step, in the order of their drafts."""
         where = (step.batch_id, step.job_id, step.step_id)
         return [] if where in self._unawaited else super().waiters(step)
-
-    def waits_of(self, item_id: ItemId) -> tuple[Waits, ...]:
-        """Return all that an item waited for at first."""
-        found = self._waits.pop(item_id, None)
-        return super().waits_of(item_id) if found is None else found
 
     def known(self, dedupe_key: str) -> ItemId | None:
         """Return the item that has a dedupe key."""

@@ -85,7 +85,6 @@ SELECT DISTINCT d.batch_id, d.job_id, d.step_id FROM drafts d JOIN waits w ON w.
   AND w.job_id = d.job_id AND w.step_id = d.step_id
 WHERE d.item_id = ANY(?)
 """
-WAITS_OF: Final = sql.WAITS_OF
 STEPS: Final = "SELECT batch_id, job_id, step_id FROM drafts WHERE item_id = ANY(?) AND step_id IS NOT NULL"
 
 EVENT: Final = "SELECT 1 FROM events WHERE item = ? AND event_id = ?"
