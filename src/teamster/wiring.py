@@ -52,6 +52,7 @@ from teamster.workspace import Workspaces
 
 DATABASE: Final = f"{DATABASES}/teamster.sqlite"
 NURSERY_LOG: Final = f"{DATABASES}/nursery.log"
+AWAY_OF_TTL: Final = 0.8  # the rest is for a slow answer, the kill, and clocks that drift
 SCHEMA: Final = "teamster"  # on a database that many roots share
 MODEL_FOLDER: Final = "model"
 CODEX_HOME_VARIABLE: Final = "CODEX_HOME"
@@ -151,7 +152,8 @@ class Wiring:
     def _site(self, choice: RootChoice, settings: Settings, *, slots: int | None = None) -> Site:
         # What is rehearsed lies apart on a shared database too: a real harness would run it.
         schema = SCHEMA if choice.rehearses is None else f"{SCHEMA}_rehearsal"
-        return Site(harness=self.harness(choice.path, settings, slots=slots, schema=schema), choice=choice)
+        harness = self.harness(choice.path, shared(settings), slots=slots, schema=schema)
+        return Site(harness=harness, choice=choice)
 
     def _store_opener(self, root: Root, settings: Settings, *, host: str, schema: str) -> Callable[[], Store]:
         if settings.store_url is None:
@@ -204,6 +206,15 @@ class Wiring:
 def _outbox(root: Root) -> Outbox:
     flushers = Flushers()
     return Outbox(root, flush_paths=flushers, at_close=flushers.close)
+
+
+def shared(settings: Settings) -> Settings:
+    """Return what holds where other hosts may take over: no agent outlives the lease under which it was started."""
+    if settings.store_url is None:
+        return settings
+    return replace(
+        settings, orphan_seconds_max=min(settings.orphan_seconds_max, AWAY_OF_TTL * settings.shift_ttl_seconds)
+    )
 
 
 def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:
