@@ -20,6 +20,17 @@ from teamster.store import BatchDraft
         ({"dedupe_key": "a\nb"}, "dedupe key"),
         ({"dedupe_key": "half \ud800"}, "dedupe key"),
         ({"generation": 0}, "generation"),
+        ({"step": None}, "one of the two"),
+        ({"collection": "_plans"}, "one of the two"),
+        ({"step": None, "collection": "plans"}, "name of a collection"),
+        ({"step": None, "collection": "_a.b"}, "name of a collection"),
+        ({"labels": frozenset({"a b"})}, "label"),
+        ({"runner_affinity": "no/id"}, "id of a runner"),
+        ({"target": {"workflow_command": 7}}, "target.workflow_command"),
+        ({"target": {"role": ["coder"]}}, "target.role"),
+        ({"limit_keys": frozenset({"directory"})}, "key of a limit"),
+        ({"limit_keys": frozenset({"directory:*"})}, "key of a limit"),
+        ({"limit_keys": frozenset({"directory:half \ud800"})}, "key of a limit"),
     ],
 )
 def test_a_draft_refuses(change: dict[str, Any], fact: str) -> None:
