@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 
 from teamster.rehearsal.conversation import Conversation
-from teamster.rehearsal.play import COMMAND_WAIT_MILLISECONDS, Answer, BadReport, Call, Turn, decide
+from teamster.rehearsal.play import Answer, Call, Turn, Unplayable, decide
 from teamster.rehearsal.reading import load_scenario
+from teamster.rehearsal.responses import Responses
 from teamster.rehearsal.scenario import Break, Fail
-from teamster.rehearsal.talk import read_talk
+from teamster.rehearsal.tools import COMMAND_WAIT_MILLISECONDS
 
+SHELL = {
+    "type": "function",
+    "name": "exec_command",
+    "parameters": {"type": "object", "properties": {"cmd": {}, "yield_time_ms": {}}},
+}
 WHO = Conversation(job_id="docs", step_id="outline", attempt_number=2)
 
 
@@ -37,10 +43,10 @@ class Dialogue:
         return self._next()
 
     def _next(self) -> Turn:
-        body: dict[str, Any] = {"input": self._items}
+        body: dict[str, Any] = {"input": self._items, "tools": [SHELL]}
         if self._schema is not None:
             body["text"] = {"format": {"type": "json_schema", "schema": self._schema}}
-        turn = decide(self._lines, read_talk(body), WHO)
+        turn = decide(self._lines, Responses().read(body, {}), WHO)
         self._items += [{"type": "message", "role": "assistant", "content": text} for text in turn.said]
         if isinstance(turn.ending, Call):
             self._items.append({"type": "function_call", "name": turn.ending.name})
@@ -177,7 +183,7 @@ def test_an_answer_can_break_off(kind: Break) -> None:
 
 def test_a_bad_report_is_sent_only_on_purpose() -> None:
     """A slip in the scenario is not a rehearsal of a bad report."""
-    with pytest.raises(BadReport, match=r"docs\.outline, attempt 2 does not fit the output schema: status"):
+    with pytest.raises(Unplayable, match=r"docs\.outline, attempt 2 does not fit the output schema: status"):
         Dialogue("[{report: {status: fine}}]").asks("go")
 
     assert Dialogue('[{invalid_report: \'{"status": "fine"}\'}]').asks("go").ending == Answer(text='{"status": "fine"}')
@@ -192,5 +198,5 @@ def test_a_bad_report_is_sent_only_on_purpose() -> None:
 )
 def test_a_schema_that_cannot_be_served_is_told(schema: Any, fact: str) -> None:
     """The author of the table learns it in rehearsal."""
-    with pytest.raises(BadReport, match=fact):
+    with pytest.raises(Unplayable, match=fact):
         Dialogue("[]", schema=schema).asks("go")

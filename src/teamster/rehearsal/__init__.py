@@ -9,6 +9,7 @@ from teamster.rehearsal.codex import MODEL_KEY, MODEL_KEY_VARIABLE, codex_argume
 from teamster.rehearsal.conversation import Conversation
 from teamster.rehearsal.copying import CloneLimits
 from teamster.rehearsal.journal import ModelRequest, read_requests
+from teamster.rehearsal.pointing import Pointing
 from teamster.rehearsal.reading import idle_rules, read_scenario
 from teamster.rehearsal.record import IDLE_SECONDS_MAX
 from teamster.rehearsal.scenario import Scenario
@@ -23,6 +24,7 @@ __all__ = [
     "Conversation",
     "Model",
     "ModelRequest",
+    "Pointing",
     "Scenario",
     "Spawn",
     "clone_directories",

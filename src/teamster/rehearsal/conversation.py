@@ -18,6 +18,10 @@ HEADER_VARIABLES: Final[Mapping[str, str]] = {
 }
 """Each header, and the variable of an agent's environment that an agent program puts into it."""
 
+KEY_BEGINS: Final = "rehearsal"
+KEY_HEADERS: Final = ("authorization", "x-api-key")
+"""Where a key is sent. One like `rehearsal.JOB.STEP.ATTEMPT` says who asks, where a program sends no header of ours."""
+
 _ATTEMPT_DIGITS_MAX: Final = 9
 
 
@@ -35,10 +39,22 @@ class Conversation:
 
 
 def conversation_of(headers: Mapping[str, str]) -> Conversation:
-    """Read who asks from the headers of a request, their names in lower case."""
-    job_id, step_id = headers.get(JOB_HEADER, ""), headers.get(STEP_HEADER, "")
+    """Read who asks from the headers of a request, their names in lower case; what names nobody is passed over."""
+    job_id, step_id, number = (headers.get(name, "") for name in HEADER_VARIABLES)
+    if not is_id(job_id) or not is_id(step_id):
+        job_id, step_id, number = _from_key(headers)
     if not is_id(job_id) or not is_id(step_id):
         return Conversation()
-    number = headers.get(ATTEMPT_HEADER, "")
     is_number = number.isascii() and number.isdigit() and len(number) <= _ATTEMPT_DIGITS_MAX
     return Conversation(job_id=job_id, step_id=step_id, attempt_number=max(int(number), 1) if is_number else 1)
+
+
+def _from_key(headers: Mapping[str, str]) -> tuple[str, str, str]:
+    key = next((headers[name].removeprefix("Bearer ") for name in KEY_HEADERS if name in headers), "")
+    match key.split("."):
+        case [begin, job_id, step_id] if begin == KEY_BEGINS:
+            return job_id, step_id, ""
+        case [begin, job_id, step_id, number] if begin == KEY_BEGINS:
+            return job_id, step_id, number
+        case _:
+            return "", "", ""

@@ -31,10 +31,14 @@ from teamster.rehearsal.scenario import (
     Say,
     Write,
 )
-from teamster.rehearsal.talk import POLL_TOOL, SHELL_TOOL, Kind, Talk
+from teamster.rehearsal.talk import Kind, Talk
+from teamster.rehearsal.tools import CODEX_POLL, COMMAND_WAIT_MILLISECONDS, SHELL_NAMES
 
-COMMAND_WAIT_MILLISECONDS: Final = 30_000
-"""The longest that Codex waits for a command before it asks the model again."""
+ERRAND_ANSWER: Final = "Rehearsal"
+"""What a program gets that asks something for itself: a title, as a rule."""
+
+REPORTED_ANSWER: Final = "I have reported."
+TOOLS_NAMED_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +65,22 @@ class Turn:
     delay_seconds: float = 0.0
 
 
-class BadReport(Exception):
-    """A scripted report does not fit the schema that the request asks for."""
+class Unplayable(Exception):
+    """The script can't be played in this conversation: no shell is offered, or its report fits no schema."""
 
 
 def decide(lines: tuple[Line, ...], talk: Talk, conversation: Conversation) -> Turn:
     """Return the next response.
 
     Raises:
-        BadReport: the script's report can't be made valid.
+        Unplayable: the script's report can't be made valid, or its command can't be run.
     """
+    if talk.is_errand or talk.has_reported:
+        return Turn(ending=Answer(text=ERRAND_ANSWER if talk.is_errand else REPORTED_ANSWER))
     session = talk.running_session
     if session is not None:
         wait = {"session_id": session, "chars": "", "yield_time_ms": COMMAND_WAIT_MILLISECONDS}
-        return Turn(ending=Call(name=POLL_TOOL, arguments=wait))
+        return Turn(ending=Call(name=CODEX_POLL, arguments=wait))
     turn = Turn(ending=Break.STREAM_CUT)
     view = _View(talk, len(talk.entries), conversation)
     for line in lines[_reached(lines, talk, conversation) :]:
@@ -95,9 +101,9 @@ def _ending(
 ) -> Call | Answer | Fail | Break:
     match move:
         case Run(command):
-            return _shell(view.filled(command))
+            return _shell(view.filled(command), talk, conversation)
         case Write(path, content):
-            return _shell(_writing(view.filled(path), view.filled(content)))
+            return _shell(_writing(view.filled(path), view.filled(content)), talk, conversation)
         case Report(fields):
             return _report(view.filled_in(fields), talk, conversation)
         case InvalidReport(text):
@@ -162,8 +168,17 @@ class _View:
         return str(last[1] if last.re.groups else last[0])
 
 
-def _shell(command: str) -> Call:
-    return Call(name=SHELL_TOOL, arguments={"cmd": command, "yield_time_ms": COMMAND_WAIT_MILLISECONDS})
+def _shell(command: str, talk: Talk, conversation: Conversation) -> Call:
+    if talk.shell is None:
+        offered = ", ".join(talk.offered[:TOOLS_NAMED_MAX]) or "none at all"
+        raise Unplayable(
+            f"{conversation} shall run a command, and the request offers no shell; its tools are {offered}. "
+            f"A shell is called {', '.join(SHELL_NAMES)}, and takes `cmd` or `command`"
+        )
+    try:
+        return Call(name=talk.shell.name, arguments=talk.shell.running(command))
+    except Unfillable as error:
+        raise Unplayable(f"{conversation} can't call {talk.shell.name}: {error}") from error
 
 
 def _writing(path: str, content: str) -> str:
@@ -173,13 +188,15 @@ def _writing(path: str, content: str) -> str:
     return f"{begin}printf %s {shlex.quote(content)} > {shlex.quote(f'./{path}')}"
 
 
-def _report(fields: Mapping[str, Any], talk: Talk, conversation: Conversation) -> Answer:
+def _report(fields: Mapping[str, Any], talk: Talk, conversation: Conversation) -> Answer | Call:
     schema = RUN_REPORT_SCHEMA if talk.schema is None else talk.schema
     try:
         report = fill(schema, fields, summary=f"Rehearsal of {conversation}.")
     except Unfillable as error:
-        raise BadReport(f"no report can be made for {conversation}: {error}") from error
+        raise Unplayable(f"no report can be made for {conversation}: {error}") from error
     _check(report, schema, conversation)
+    if talk.reporter is not None:
+        return Call(name=talk.reporter.name, arguments=report)
     return Answer(text=json.dumps(report, ensure_ascii=False))
 
 
@@ -191,8 +208,11 @@ def _check(report: Any, schema: Any, conversation: Conversation) -> None:
     try:
         kind.check_schema(schema)
     except SchemaError as error:
-        raise BadReport(f"the output schema of {conversation} is no JSON schema: {error.message}") from error
+        raise Unplayable(f"the output schema of {conversation} is no JSON schema: {error.message}") from error
     misfit = next(kind(schema).iter_errors(report), None)
     if misfit is not None:
         place = ".".join(str(part) for part in misfit.absolute_path) or "the report"
-        raise BadReport(f"the report of {conversation} does not fit the output schema: {place}: {misfit.message}")
+        raise Unplayable(
+            f"the report of {conversation} does not fit the output schema: {place}: {misfit.message}; "
+            "`invalid_report` sends it on purpose"
+        )

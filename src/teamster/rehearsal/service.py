@@ -16,6 +16,7 @@ from teamster.model import ProcessIdentity, WorldError
 from teamster.rehearsal.codex import MODEL_KEY, MODEL_KEY_VARIABLE, codex_arguments
 from teamster.rehearsal.journal import ModelRequest, read_requests
 from teamster.rehearsal.listening import LOOPBACK
+from teamster.rehearsal.pointing import Pointing, pointing_of
 from teamster.rehearsal.reading import load_scenario, read_text
 from teamster.rehearsal.record import IDLE_SECONDS_MAX, LOG_NAME, RECORD_NAME, SCENARIO_NAME, ModelRecord, read_record
 
@@ -46,6 +47,10 @@ class Model:
     folder: Path
     base_url: str
     pid: int
+
+    def pointing(self, agent: str) -> Pointing | None:
+        """Return what points an agent program at this model; None for one that asks no model."""
+        return pointing_of(agent, self.base_url)
 
     def codex_arguments(self) -> tuple[str, ...]:
         """Return what makes Codex ask this model: settings that stand before all others."""
