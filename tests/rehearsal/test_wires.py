@@ -178,7 +178,7 @@ def test_a_resumed_conversation_is_known_by_what_was_said_before(tmp_path: Path)
     result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "word three"}]}
     beside = {"type": "text", "text": "word four"}
     with listening(tmp_path, r"[{report: {summary: '{remembered:word \w+}'}}]") as listener:
-        told = [first, called, {"role": "user", "content": [result, beside]}, user("and?")]
+        told: list[dict[str, Any]] = [first, called, {"role": "user", "content": [result, beside]}, user("and?")]
         _, text = ask(listener, MESSAGES, claude(*told))
 
     assert json.loads(json.loads(text)["content"][0]["text"])["summary"] == "word three"
