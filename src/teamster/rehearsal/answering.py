@@ -112,9 +112,9 @@ class Answering(BaseHTTPRequestHandler):
         if path == COUNT_PATH:
             self._send(HTTPStatus.OK, json.dumps({"input_tokens": talk.tokens}))
             return
-        conversation = conversation_of(headers)
+        conversation, scenario = conversation_of(headers), self._listener.scenario
         try:
-            turn = decide(self._listener.scenario.lines_for(conversation), talk, conversation)
+            turn = decide(scenario.lines_for(conversation), talk, conversation, scenario.draw)
         except Unplayable as error:
             self._listener.journal.add(conversation, talk, answered=f"refused: {error}")
             self._refuse(HTTPStatus.BAD_REQUEST, f"rehearsal: {error}")

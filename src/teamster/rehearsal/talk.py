@@ -28,6 +28,9 @@ _INSERTED: Final = (
     "<subagent_notification>",
     "<system-reminder>",
     "# AGENTS.md instructions",
+    "Your response above was cut off mid-stream",
+    "[structured-output-enforce]",
+    "[Request interrupted by user",
 )
 """How messages begin that an agent program inserts in the user's name; nobody asked anything with them."""
 
