@@ -17,6 +17,12 @@ from teamster.rehearsal.listening import Listener
 from teamster.rehearsal.reading import load_scenario
 
 SHELL = {"type": "function", "name": "exec_command", "parameters": {"type": "object", "properties": {"cmd": {}}}}
+BASH = {"command": {"type": "string"}, "description": {"type": "string"}, "timeout": {"type": "number"}}
+CHAT_SHELL = {
+    "type": "function",
+    "function": {"name": "bash", "parameters": {"type": "object", "properties": BASH, "required": ["command"]}},
+}
+CLAUDE_SHELL = {"name": "Bash", "input_schema": {"type": "object", "properties": BASH, "required": ["command"]}}
 ANSWER_SECONDS_MAX = 20.0
 HEADERS = {JOB_HEADER: "docs", STEP_HEADER: "outline", ATTEMPT_HEADER: "1"}
 

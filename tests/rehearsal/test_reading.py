@@ -231,9 +231,9 @@ def test_a_rule_that_fits_no_step_is_told_with_the_nearest_step() -> None:
     scenario = load_scenario("rules:\n" + "".join(f"  - match: '{match}'\n" for match in matches), "s.yaml")
 
     assert idle_rules(scenario, table_of("outline", "build")) == (
-        "rules[1].match: docs.outlin fits no step of the table; nearest is docs.outline",
-        "rules[2].match: *.review fits no step of the table; nearest is docs.outline",
-        "rules[5].match: code.* fits no step of the table; nearest is docs.build",
+        "rules[2].match: docs.outlin fits no step of the table; nearest is docs.outline",
+        "rules[3].match: *.review fits no step of the table; nearest is docs.outline",
+        "rules[6].match: code.* fits no step of the table; nearest is docs.build",
     )
     assert idle_rules(Scenario(), table_of("outline")) == ()
 

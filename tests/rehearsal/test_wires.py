@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from rehearsal.speaking import ask, events, listening
+from rehearsal.speaking import CHAT_SHELL, CLAUDE_SHELL, ask, events, listening
 from teamster.model import RUN_REPORT_SCHEMA
 from teamster.rehearsal.journal import read_requests
 
@@ -18,12 +18,6 @@ FORM = {
     "properties": {"verdict": {"enum": ["good", "bad"]}, "score": {"type": "integer"}},
     "required": ["verdict", "score"],
 }
-BASH = {"command": {"type": "string"}, "description": {"type": "string"}, "timeout": {"type": "number"}}
-CHAT_SHELL = {
-    "type": "function",
-    "function": {"name": "bash", "parameters": {"type": "object", "properties": BASH, "required": ["command"]}},
-}
-CLAUDE_SHELL = {"name": "Bash", "input_schema": {"type": "object", "properties": BASH, "required": ["command"]}}
 CLAUDE_REPORTER = {"name": "StructuredOutput", "input_schema": FORM}
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages?beta=true"
 SCRIPT = "[{say: hello}, {run: ls}, {report: }]"

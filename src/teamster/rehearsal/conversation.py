@@ -33,6 +33,11 @@ class Conversation:
     step_id: str = "-"
     attempt_number: int = 1
 
+    @property
+    def key(self) -> str:
+        """The key by which a program says that it asks for this attempt."""
+        return f"{KEY_BEGINS}.{self.job_id}.{self.step_id}.{self.attempt_number}"
+
     def __str__(self) -> str:
         """Write it as people name it."""
         return f"{self.job_id}.{self.step_id}, attempt {self.attempt_number}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from string import Template
 from typing import Final
 
 from teamster.rehearsal.codex import MODEL_KEY, MODEL_KEY_VARIABLE, codex_arguments
-from teamster.rehearsal.conversation import HEADER_VARIABLES
+from teamster.rehearsal.conversation import HEADER_VARIABLES, Conversation
 
 PROVIDER: Final = "rehearsal"
 MODEL_NAME: Final = "scripted"
@@ -31,11 +32,23 @@ class Pointing:
     env: Mapping[str, str] = field(default_factory=dict)
     model: str | None = None
 
+    def env_for(self, conversation: Conversation) -> Mapping[str, str]:
+        """Return all variables that the program needs for one attempt, the key included."""
+        named = attempt_variables(conversation)
+        filled = {name: Template(value).safe_substitute(named) for name, value in self.env.items()}
+        return {**named, **filled, self.key_variable: self.key}
+
 
 def pointing_of(agent: str, base_url: str) -> Pointing | None:
     """Return what points an agent program at the model whose address ends in `/v1`; None for one that has no model."""
     point = _POINTINGS.get(agent)
     return None if point is None else point(base_url)
+
+
+def attempt_variables(conversation: Conversation) -> Mapping[str, str]:
+    """Return the variables by which an agent program says for which attempt it asks."""
+    values = (conversation.job_id, conversation.step_id, str(conversation.attempt_number))
+    return dict(zip(HEADER_VARIABLES.values(), values, strict=True))
 
 
 def _codex(base_url: str) -> Pointing:

@@ -69,10 +69,10 @@ def idle_rules(scenario: Scenario, table: Table) -> tuple[str, ...]:
     """Say of each rule that fits no step of a table that it does nothing, and what it may have meant."""
     steps = [f"{job.job_id}.{step.step_id}" for job in table.jobs for step in job.steps]
     told = []
-    for index, rule in enumerate(scenario.rules):
+    for number, rule in enumerate(scenario.rules, start=1):
         if not any(rule.is_for(step) for step in steps):
             near = difflib.get_close_matches(rule.match, steps[:NAMES_MAX], n=1, cutoff=0.0)
-            told.append(f"rules[{index}].match: {rule.match} fits no step of the table; nearest is {near[0]}")
+            told.append(f"rules[{number}].match: {rule.match} fits no step of the table; nearest is {near[0]}")
     return tuple(told)
 
 

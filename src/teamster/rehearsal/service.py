@@ -14,7 +14,7 @@ import teamster
 from teamster.kit import FileLock, make_folder, sha256, write_snapshot
 from teamster.model import ProcessIdentity, WorldError
 from teamster.rehearsal.codex import MODEL_KEY, MODEL_KEY_VARIABLE, codex_arguments
-from teamster.rehearsal.journal import ModelRequest, read_requests
+from teamster.rehearsal.journal import REQUESTS_NAME, ModelRequest, read_requests
 from teamster.rehearsal.listening import LOOPBACK
 from teamster.rehearsal.pointing import Pointing, pointing_of
 from teamster.rehearsal.reading import load_scenario, read_text
@@ -70,6 +70,11 @@ class Model:
     def key(self) -> str:
         """A key that opens nothing."""
         return MODEL_KEY
+
+    @property
+    def requests_path(self) -> Path:
+        """The file of what it was asked."""
+        return self.folder / REQUESTS_NAME
 
     @property
     def requests(self) -> tuple[ModelRequest, ...]:
