@@ -139,17 +139,23 @@ class Answering(BaseHTTPRequestHandler):
             return
         # What breaks off says all but the word that it is complete.
         last = {Break.MALFORMED_JSON: stream.malformed, Break.STREAM_CUT: b"", Break.HANG: b""}
-        self.wfile.write(stream.middle + (last[turn.ending] if isinstance(turn.ending, Break) else stream.closing))
+        self._write_part(stream.middle + (last[turn.ending] if isinstance(turn.ending, Break) else stream.closing))
         if turn.ending is Break.HANG:
             self._waited(HANG_SECONDS_MAX)
+        elif turn.ending is not Break.STREAM_CUT:
+            self._write_part(b"")  # the end, by which a client tells a whole answer from a cut one
 
     def _begin_stream(self, first: bytes) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("content-type", "text/event-stream")
         self.send_header("cache-control", "no-store")
+        self.send_header("transfer-encoding", "chunked")
         self._close_after()
         self.end_headers()
-        self.wfile.write(first)
+        self._write_part(first)
+
+    def _write_part(self, part: bytes) -> None:
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
 
     def _waited(self, seconds: float) -> bool:
         """Wait; end the connection early where its client is gone or the model is told to stop."""
