@@ -12,7 +12,7 @@ import pytest
 
 from rehearsal.speaking import ANSWER_SECONDS_MAX, HEADERS, SHELL, ask, events, listening
 from teamster.kit import ManualClock
-from teamster.rehearsal.answering import REQUEST_BYTES_MAX
+from teamster.rehearsal.answering import LAST_CHUNK, REQUEST_BYTES_MAX
 from teamster.rehearsal.journal import read_requests
 
 
@@ -111,6 +111,30 @@ def test_who_waits_is_let_go_when_the_model_ends(tmp_path: Path, moves: str) -> 
             received += chunk
 
     assert b"response.completed" not in received
+
+
+def test_a_cut_or_a_hang_with_nothing_said_is_no_end(tmp_path: Path) -> None:
+    """A client that takes it for a whole answer would ask again at once, without an end."""
+    body = json.dumps({"input": "go", "stream": True})
+    for moves, is_closed in (("[{fail: stream_cut}]", True), ("[{fail: hang}]", False)):
+        with (
+            listening(tmp_path, moves) as listener,
+            socket.create_connection(("127.0.0.1", listener.server_port)) as client,
+        ):
+            client.settimeout(ANSWER_SECONDS_MAX)
+            head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+            head += f"content-length: {len(body)}\r\n"
+            client.sendall(f"POST /v1/responses HTTP/1.1\r\nhost: x\r\n{head}\r\n{body}".encode())
+            received = b""
+            while b"response.created" not in received:
+                received += client.recv(65_536)
+            if not is_closed:
+                listener.stop()
+            while chunk := client.recv(65_536):
+                received += chunk
+
+        assert b"transfer-encoding: chunked" in received
+        assert not received.endswith(LAST_CHUNK)
 
 
 def test_a_client_that_goes_away_ends_its_own_wait(tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ HEALTH_PATH: Final = "/rehearsal/health"
 STOP_PATH: Final = "/rehearsal/stop"
 TOKEN_HEADER: Final = "x-teamster-rehearsal-token"  # noqa: S105 - the name of a header, not a secret
 
+LAST_CHUNK: Final = b"0\r\n\r\n"
+"""By which a client tells a whole answer from a cut one."""
+
 HANG_SECONDS_MAX: Final = 86_400.0
 
 
@@ -143,7 +146,7 @@ class Answering(BaseHTTPRequestHandler):
         if turn.ending is Break.HANG:
             self._waited(HANG_SECONDS_MAX)
         elif turn.ending is not Break.STREAM_CUT:
-            self._write_part(b"")  # the end, by which a client tells a whole answer from a cut one
+            self.wfile.write(LAST_CHUNK)
 
     def _begin_stream(self, first: bytes) -> None:
         self.send_response(HTTPStatus.OK)
@@ -155,7 +158,8 @@ class Answering(BaseHTTPRequestHandler):
         self._write_part(first)
 
     def _write_part(self, part: bytes) -> None:
-        self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+        if part:  # an empty chunk would be the last
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
 
     def _waited(self, seconds: float) -> bool:
         """Wait; end the connection early where its client is gone or the model is told to stop."""

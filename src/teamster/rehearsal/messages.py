@@ -33,8 +33,6 @@ _KINDS: Final = {
 class Messages:
     """Reads and writes Messages."""
 
-    name = "Messages"
-
     def read(self, body: Any, headers: Mapping[str, str]) -> Talk:
         """Read a request.
 

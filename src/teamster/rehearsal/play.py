@@ -45,7 +45,6 @@ ERRAND_ANSWER: Final = "Rehearsal"
 
 REPORTED_ANSWER: Final = "I have reported."
 TOOLS_NAMED_MAX: Final = 20
-NO_SEED: Final = Draw()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,7 @@ class Unplayable(Exception):
     """The script can't be played in this conversation: no shell is offered, or its report fits no schema."""
 
 
-def decide(lines: tuple[Line, ...], talk: Talk, conversation: Conversation, draw: Draw = NO_SEED) -> Turn:
+def decide(lines: tuple[Line, ...], talk: Talk, conversation: Conversation, draw: Draw) -> Turn:
     """Return the next response.
 
     Raises:

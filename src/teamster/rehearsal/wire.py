@@ -81,11 +81,6 @@ class Refusal:
 class Wire(Protocol):
     """One protocol."""
 
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        ...
-
     def read(self, body: Any, headers: Mapping[str, str]) -> Talk:
         """Read a request; the names of its headers are in lower case.
 
