@@ -90,6 +90,18 @@ def test_a_broken_stream_ends_without_its_last_word(tmp_path: Path, kind: str, t
     assert text.rstrip().endswith(tail)
 
 
+@pytest.mark.parametrize(("kind", "is_short"), [("stream_cut", True), ("malformed_json", False)])
+def test_an_answer_in_one_piece_breaks_off_too(tmp_path: Path, kind: str, *, is_short: bool) -> None:
+    """Claude Code asks unstreamed where a stream was cut: it gets no other answer than the script's."""
+    with listening(tmp_path, f"[{{say: well}}, {{fail: {kind}}}]") as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go"})
+
+    assert answer.status == 200
+    assert (len(text) < int(answer.headers["content-length"])) == is_short
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
+        json.loads(text)
+
+
 @pytest.mark.parametrize("moves", ["[{fail: hang}]", "[{delay: 3600}]"])
 def test_who_waits_is_let_go_when_the_model_ends(tmp_path: Path, moves: str) -> None:
     """An hour's delay must not keep a process for an hour."""

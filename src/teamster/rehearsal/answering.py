@@ -17,7 +17,7 @@ from teamster.rehearsal.responses import Responses
 from teamster.rehearsal.scenario import Break, Fail
 from teamster.rehearsal.talk import Talk
 from teamster.rehearsal.tools import REPORT_NAME
-from teamster.rehearsal.wire import Spoken, Wire
+from teamster.rehearsal.wire import Spoken, Stream, Wire
 
 if TYPE_CHECKING:
     from teamster.rehearsal.listening import Listener
@@ -128,15 +128,27 @@ class Answering(BaseHTTPRequestHandler):
 
     def _play(self, wire: Wire, spoken: Spoken) -> None:
         turn = spoken.turn
-        if isinstance(turn.ending, Fail):
-            if self._waited(turn.delay_seconds):
-                self._fail(turn.ending, wire)
-            return
-        if not spoken.talk.is_streamed and not isinstance(turn.ending, Break):
-            if self._waited(turn.delay_seconds):
-                self._send(HTTPStatus.OK, json.dumps(wire.whole(spoken)))
-            return
-        stream = wire.stream(spoken)
+        if spoken.talk.is_streamed and not isinstance(turn.ending, Fail):
+            self._play_stream(turn, wire.stream(spoken))
+        elif self._waited(turn.delay_seconds):
+            match turn.ending:
+                case Fail() as failure:
+                    self._fail(failure, wire)
+                case Break() as kind:
+                    self._break_off(kind, json.dumps(wire.whole(spoken)))
+                case _:
+                    self._send(HTTPStatus.OK, json.dumps(wire.whole(spoken)))
+
+    def _break_off(self, kind: Break, whole: str) -> None:
+        """Send the half of an answer in one piece, or nothing at all."""
+        self.close_connection = True
+        half = whole[: len(whole) // 2]
+        if kind is Break.HANG:
+            self._waited(HANG_SECONDS_MAX)
+        else:
+            self._send(HTTPStatus.OK, half, length=len(whole if kind is Break.STREAM_CUT else half))
+
+    def _play_stream(self, turn: Turn, stream: Stream) -> None:
         self._begin_stream(stream.opening)
         if not self._waited(turn.delay_seconds):
             return
@@ -183,11 +195,13 @@ class Answering(BaseHTTPRequestHandler):
         wire = WIRES.get(self._path().removesuffix("/count_tokens"), WIRES["/v1/responses"])
         self._send(status, json.dumps(wire.refusal(Fail(status, fact), None).body))
 
-    def _send(self, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:
+    def _send(
+        self, status: int, body: str, headers: Mapping[str, str] | None = None, *, length: int | None = None
+    ) -> None:
         content = body.encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
+        self.send_header("content-length", str(len(content) if length is None else length))
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         if self.close_connection:
