@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from teamster.rehearsal.completions import ChatCompletions
 from teamster.rehearsal.conversation import Conversation, conversation_of
 from teamster.rehearsal.messages import Messages
-from teamster.rehearsal.play import Answer, Call, Turn, Unplayable, decide
+from teamster.rehearsal.play import Answer, Call, Turn, decide
+from teamster.rehearsal.reports import Unplayable
 from teamster.rehearsal.responses import Responses
 from teamster.rehearsal.scenario import Break, Fail
 from teamster.rehearsal.talk import Talk
