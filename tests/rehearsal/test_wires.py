@@ -221,6 +221,18 @@ def test_a_broken_stream_never_says_that_it_is_complete(
     assert text.rstrip().endswith(tail)
 
 
+def test_a_model_that_thinks_says_that_it_is_there(tmp_path: Path) -> None:
+    """Claude Code and OpenCode give up a stream that is quiet for five minutes, and ask again."""
+    with listening(tmp_path, "[{delay: 0.1}, {invalid_report: done}]", keep_alive_seconds=0.01) as listener:
+        _, message = ask(listener, MESSAGES, claude(user("go"), stream=True))
+        _, completion = ask(listener, CHAT, chat(user("go"), stream=True))
+
+    assert [event["type"] for event in events(message)][1:3] == ["ping", "ping"]
+    assert completion.count(b": thinking\n\n") > 1
+    assert b"done" in message
+    assert b"done" in completion
+
+
 def test_a_command_needs_a_shell_and_the_refusal_says_so(tmp_path: Path) -> None:
     """The author finds the reason in the agent's own error."""
     with listening(tmp_path, "[{run: ls}]") as listener:

@@ -151,7 +151,7 @@ class Answering(BaseHTTPRequestHandler):
 
     def _play_stream(self, turn: Turn, stream: Stream) -> None:
         self._begin_stream(stream.opening)
-        if not self._waited(turn.delay_seconds):
+        if not self._thought(turn.delay_seconds, stream.thinking):
             return
         # What breaks off says all but the word that it is complete.
         last = {Break.MALFORMED_JSON: stream.malformed, Break.STREAM_CUT: b"", Break.HANG: b""}
@@ -173,6 +173,15 @@ class Answering(BaseHTTPRequestHandler):
     def _write_part(self, part: bytes) -> None:
         if part:  # an empty chunk would be the last
             self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+
+    def _thought(self, seconds: float, thinking: bytes) -> bool:
+        """Wait, and say now and then that somebody is there."""
+        while seconds > (pause := self._listener.keep_alive_seconds):
+            if not self._waited(pause):
+                return False
+            self._write_part(thinking)
+            seconds -= pause
+        return self._waited(seconds)
 
     def _waited(self, seconds: float) -> bool:
         """Wait; end the connection early where its client is gone or the model is told to stop."""

@@ -53,13 +53,15 @@ class Spoken:
 class Stream:
     """A streamed answer: how it begins, what is said, and the word that it is complete.
 
-    `malformed` stands where the last part should, in an answer that can't be read.
+    `malformed` stands where the last part should, in an answer that can't be read. `thinking` says that the model is
+    still there: programs give up a stream that is quiet for some minutes.
     """
 
     opening: bytes
     middle: bytes
     closing: bytes
     malformed: bytes
+    thinking: bytes = b": thinking\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
