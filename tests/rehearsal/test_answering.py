@@ -224,7 +224,9 @@ def test_it_tells_what_it_is(tmp_path: Path) -> None:
         _, health = ask(listener, "/rehearsal/health", method="GET", body=b"")
         models, _ = ask(listener, "/v1/models?x=1", method="GET", body=b"")
         other, _ = ask(listener, "/index.html", method="GET", body=b"")
+        there, nothing = ask(listener, "/", method="HEAD", body=b"")
 
     assert json.loads(health)["is_rehearsal"] is True
     assert b"secret" not in health
     assert (models.status, other.status) == (200, 404)
+    assert (there.status, nothing) == (200, b"")

@@ -72,6 +72,18 @@ def test_a_completion_streams_what_is_said_and_called(tmp_path: Path) -> None:
     assert len({chunk["id"] for chunk in (begun, said, called, ended, counted)}) == 1
 
 
+@pytest.mark.parametrize(("path", "write"), [(CHAT, chat), (MESSAGES, claude)], ids=["completions", "messages"])
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_the_same_question_gets_the_same_answer_again(
+    tmp_path: Path, path: str, write: Any, *, is_streamed: bool
+) -> None:
+    """Names and times too: what is drawn comes from the seed, and from nowhere else."""
+    with listening(tmp_path, "[{say: '{this:random}'}, {run: 'echo {this:random}'}]") as listener:
+        first, second = (ask(listener, path, write(user("go"), stream=is_streamed))[1] for _ in range(2))
+
+    assert first == second
+
+
 def test_a_completion_counts_only_for_who_asks(tmp_path: Path) -> None:
     """Clients that didn't ask for usage may trip over a chunk without a choice."""
     with listening(tmp_path) as listener:
