@@ -1,7 +1,7 @@
 """The scripted model: real agent programs on a real table, without a key, a bill or a network.
 
-May touch its own folder, loopback, and clones of working directories; starts its server by what it is given. Must not
-touch a user's files, know the store, or look at what attempts left behind.
+May touch its own folder, loopback, clones of working directories, and the signals of a process that serves; starts its
+server by what it is given. Must not touch a user's files, know the store, or look at what attempts left behind.
 """
 
 from teamster.rehearsal.clones import Clone, clone_directories, read_clones
