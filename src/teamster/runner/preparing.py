@@ -6,10 +6,17 @@ import os
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from teamster.agents import Plan
-from teamster.artifacts import AttemptFile, Root, Sealed, attempt_file, codex_home, restore, staging
+from teamster.artifacts import (
+    AttemptFile,
+    BaseChanged,
+    Root,
+    Sealed,
+    attempt_file,
+    codex_home,
+    restore,
+    staging,
+)
 from teamster.kit import OutsideRoot, append, document, make_folder, read_beneath
 from teamster.model import WorldError
 from teamster.policy import FailureClass
@@ -18,8 +25,6 @@ from teamster.runner.carried import BASELINE, Carried
 from teamster.runner.source import Source
 from teamster.settings import Settings
 from teamster.workspace import Workspaces
-
-_log = structlog.get_logger(__name__)
 
 SESSION_RECORD_BYTES_MAX: Final = 16 << 20
 CODEX_CONFIGURATION: Final = "config.toml"
@@ -56,7 +61,7 @@ def prepare(carried: Carried, *, root: Root, workspaces: Workspaces, settings: S
         make_folder(carried.home)
         _link_configuration(carried.home, settings)
     if carried.step.resume is not None:
-        _seed(carried.home, carried.source, root)
+        _seed(carried, root)
     baseline = workspaces.observe_start(Path(carried.step.working_directory))
     if baseline.top is not None:
         append(carried.places.spool / BASELINE, document(baseline.to_json()))
@@ -80,18 +85,20 @@ def sealed_base(source: Source, root: Root) -> Sealed:
     return sealed
 
 
-def _seed(home: Path, source: Source | None, root: Root) -> None:
+def _seed(carried: Carried, root: Root) -> None:
     """Copy the base into the attempt's own session store."""
+    source = carried.source
     if source is None or source.session_sha256 is None or source.thread_id is None:
         whose = "the step that it resumes" if source is None else source.run_id
         raise CannotStart(f"{whose} left no session to resume", FailureClass.EVIDENCE_LOST)
+    sealed = sealed_base(source, root)
+    if not carried.agent.closure([file.name for file in sealed.files], source.thread_id):
+        fact = f"the base of {source.run_id} does not hold the thread {source.thread_id:.64}"
+        raise CannotStart(fact, FailureClass.REFUSED_INPUT)
     try:
-        restore(root.at(codex_home(source.directory)), sealed_base(source, root), home)
-    except CannotStart:
-        raise
-    except WorldError as error:
-        _log.warning("a base can't be copied", run_id=source.run_id, fact=error.fact)
-        fact = f"the base of {source.run_id} is not what was sealed, or can't be copied"
+        restore(root.at(codex_home(source.directory)), sealed, carried.home)
+    except BaseChanged as error:
+        fact = f"the base of {source.run_id} is not what was sealed: {error.fact}"
         raise CannotStart(fact, FailureClass.BASE_TOUCHED) from error
 
 
