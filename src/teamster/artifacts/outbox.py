@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -253,8 +254,13 @@ class _Folders:
 
 
 def _deliver(row: OutboxRow, folder: int) -> None:
-    """Write one file under a temporary name and rename it: readers see the old or the new one."""
+    """Write one file under a temporary name and rename it: readers see the old or the new one.
+
+    A write-once file that lies there already, as a shim's record does, is flushed and not written again.
+    """
     name = row.path.rpartition("/")[2]
+    if row.file_class is FileClass.WRITE_ONCE and _holds(name, folder, row.content):
+        return
     temporary = f"{name}.{os.getpid()}.tmp"
     try:
         descriptor = _create(temporary, folder)
@@ -271,6 +277,21 @@ def _deliver(row: OutboxRow, folder: int) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+
+
+def _holds(name: str, folder: int, content: bytes) -> bool:
+    """Tell whether a name is a frozen file with these bytes, and has no other name by which it could be changed."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or stat.S_IMODE(found.st_mode) != FROZEN_MODE:
+            return False
+        return found.st_size == len(content) and os.read(descriptor, len(content) + 1) == content
+    finally:
+        os.close(descriptor)
 
 
 def _create(name: str, folder: int) -> int:

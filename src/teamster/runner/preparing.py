@@ -21,8 +21,9 @@ from teamster.kit import OutsideRoot, append, document, make_folder, read_beneat
 from teamster.model import WorldError
 from teamster.policy import FailureClass
 from teamster.process import Order
-from teamster.runner.carried import BASELINE, Carried
+from teamster.runner.carried import Carried
 from teamster.runner.source import Source
+from teamster.runner.spools import BASELINE, Spools
 from teamster.settings import Settings
 from teamster.workspace import Workspaces
 
@@ -38,10 +39,12 @@ class CannotStart(WorldError):
         self.failure_class = failure_class
 
 
-def prepare(carried: Carried, *, root: Root, workspaces: Workspaces, settings: Settings, deadline: Path) -> Order:
+def prepare(
+    carried: Carried, *, root: Root, spools: Spools, workspaces: Workspaces, settings: Settings, deadline: Path
+) -> Order:
     """Make the attempt's places and return the order for its shim.
 
-    The spool is new and nobody else's: its files are simply written.
+    The spool is empty and nobody else's: its files are simply written.
 
     Raises:
         CannotStart: the base of a resume is gone or was changed.
@@ -51,12 +54,7 @@ def prepare(carried: Carried, *, root: Root, workspaces: Workspaces, settings: S
     if plan is None:
         raise CannotStart(carried.problem, FailureClass.REFUSED_INPUT)
     make_folder(root.at(staging(carried.attempt.directory)))
-    make_folder(carried.places.spool)
-    make_folder(carried.scratch)
-    for folder in plan.folders:
-        make_folder(carried.scratch / folder)
-    for name, content in plan.files:
-        append(carried.scratch / name, content)
+    spools.lay_out(carried.places.spool, folders=plan.folders, files=plan.files)
     if carried.agent.sessions:
         make_folder(carried.home)
         _link_configuration(carried.home, settings)

@@ -28,7 +28,6 @@ from teamster.model import (
 )
 from teamster.policy import FailureClass
 from teamster.process import Ended, Host, Liveness, Parked
-from teamster.runner.broom import Broom
 from teamster.runner.carried import Carried, carry, point_at
 from teamster.runner.delivery import Delivery
 from teamster.runner.drafting import Circumstances, begin
@@ -38,6 +37,7 @@ from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
 from teamster.runner.recovery import Left, Recovery, keep_whole_lines
 from teamster.runner.shift import ShiftOnDuty
+from teamster.runner.spools import Spools
 from teamster.settings import Settings
 from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter, Store
 from teamster.workspace import Workspaces
@@ -95,7 +95,7 @@ class Runner:
         self._observed_at = 0.0
         self._recovered_at = -crew.settings.recover_seconds
         self._swept = False
-        self._broom = Broom()
+        self._spools = Spools()
 
     @property
     def shift(self) -> Shift:
@@ -120,7 +120,7 @@ class Runner:
         self._endings += [self._conclude(ended, now) for ended in self._crew.host.ended(limit=ENDED_PER_TICK_MAX)]
         happened = self._write(taking=taking)
         if not happened.anything:
-            self._broom.tidy()
+            self._spools.tidy()
         return replace(happened, adopted=adopted, is_over=happened.is_over or self._crew.duty.is_over)
 
     def only(self, batch_ids: frozenset[BatchId] | None) -> None:
@@ -135,7 +135,7 @@ class Runner:
 
     def close(self) -> None:
         """Let go; what runs lives on."""
-        self._broom.close()
+        self._spools.close()
 
     def _observe(self, now: Instant) -> None:
         """Read new output, carry out requests to cancel, write heartbeats: each so often, not each tick."""
@@ -237,7 +237,7 @@ class Runner:
     def _forget(self, carried: Carried, *, remove: bool) -> None:
         self._carried.pop(carried.attempt.run_id, None)
         if remove:
-            self._broom.remove(carried.places.spool)
+            self._spools.take_back(carried.places.spool, files=carried.scratch_files)
 
     def _free_shims(self) -> Sequence[Parked]:
         free = self._crew.settings.slots - (len(self._carried) - len(self._endings))
@@ -272,6 +272,7 @@ class Runner:
             order = prepare(
                 carried,
                 root=crew.root,
+                spools=self._spools,
                 workspaces=crew.workspaces,
                 settings=crew.settings,
                 deadline=crew.duty.places.deadline,
@@ -372,7 +373,7 @@ class Runner:
         )
         crew.delivery.deliver(answer.rows)
         if answer.refusal is None:
-            self._broom.remove(carried.places.spool)
+            self._spools.take_back(carried.places.spool, files=carried.scratch_files)
 
     def _carry_again(self, found: Left, attempt: Attempt) -> Carried:
         """Take an attempt under care whose event log somebody else has begun."""
