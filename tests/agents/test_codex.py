@@ -45,6 +45,8 @@ SETTINGS: Final = (
     "--config",
     "check_for_update_on_startup=false",
     "--config",
+    'cli_auth_credentials_store="file"',
+    "--config",
     'projects={"/repo"={trust_level="trusted"}}',
 )
 ROLLOUT: Final = f"sessions/2026/11/19/rollout-2026-11-19T20-54-53-{THREAD}.jsonl"

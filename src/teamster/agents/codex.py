@@ -188,6 +188,8 @@ def _settings(request: Request) -> dict[str, Any]:
         "shell_environment_policy.ignore_default_excludes": False,
         "shell_environment_policy.exclude": sorted({KEY_VARIABLE, request.key_variable or KEY_VARIABLE}),
         "check_for_update_on_startup": False,
+        # A login that is lent is a file; a user's own may lie in a keyring, where private homes don't find it.
+        "cli_auth_credentials_store": "file",
     }
     if request.effort is not None:
         settings["model_reasoning_effort"] = request.effort

@@ -7,11 +7,13 @@ wrote, know a database, or start a process.
 - `documents`, `current`: the JSON documents as values.
 - `outbox`: promised files, written, flushed, told.
 - `homes`, `sessions`: what lies in an agent's home, and the resume base that is made of it.
+- `credentials`: login files, lent as private copies.
 - `frozen`, `evidence`: the end of an attempt, and what comes too late.
 - `tampering`: what an agent did to its own attempt.
 - `verify`: every promise that files alone can show.
 """
 
+from teamster.artifacts.credentials import Credentials, read_login
 from teamster.artifacts.current import pointers, pointers_faults
 from teamster.artifacts.documents import (
     ResolvedResume,
@@ -32,6 +34,7 @@ from teamster.artifacts.frozen import freeze_attempt, inventory, manifest_draft
 from teamster.artifacts.homes import first_line, keep_session, remove_links, session_files
 from teamster.artifacts.layout import (
     CODEX_HOME,
+    CREDENTIALS,
     DATABASES,
     EVIDENCE,
     INCOMING,
@@ -76,6 +79,7 @@ from teamster.artifacts.verify import verify
 
 __all__ = [
     "CODEX_HOME",
+    "CREDENTIALS",
     "DATABASES",
     "EVIDENCE",
     "INCOMING",
@@ -90,6 +94,7 @@ __all__ = [
     "AttemptFile",
     "AttemptName",
     "BaseChanged",
+    "Credentials",
     "Finding",
     "Kept",
     "NotSealable",
@@ -136,6 +141,7 @@ __all__ = [
     "pointers",
     "pointers_faults",
     "queued",
+    "read_login",
     "remove_links",
     "restore",
     "runner_folder",

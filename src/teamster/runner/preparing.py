@@ -22,6 +22,7 @@ from teamster.model import WorldError
 from teamster.policy import FailureClass
 from teamster.process import Order
 from teamster.runner.carried import Carried
+from teamster.runner.logins import Logins
 from teamster.runner.source import Source
 from teamster.runner.spools import BASELINE, Spools
 from teamster.settings import Settings
@@ -40,14 +41,21 @@ class CannotStart(WorldError):
 
 
 def prepare(
-    carried: Carried, *, root: Root, spools: Spools, workspaces: Workspaces, settings: Settings, deadline: Path
+    carried: Carried,
+    *,
+    root: Root,
+    spools: Spools,
+    workspaces: Workspaces,
+    settings: Settings,
+    deadline: Path,
+    logins: Logins,
 ) -> Order:
     """Make the attempt's places and return the order for its shim.
 
     The spool is empty and nobody else's: its files are simply written.
 
     Raises:
-        CannotStart: the base of a resume is gone or was changed.
+        CannotStart: the base of a resume is gone or was changed, or nobody is signed in.
         WorldError: the disk or git failed.
     """
     plan = carried.plan
@@ -58,6 +66,7 @@ def prepare(
     if carried.agent.sessions:
         make_folder(carried.home)
         _link_configuration(carried.home, settings)
+        _sign_in(carried, logins)
     if carried.step.resume is not None:
         _seed(carried, root)
     baseline = workspaces.observe_start(Path(carried.step.working_directory))
@@ -104,6 +113,13 @@ def _link_configuration(home: Path, settings: Settings) -> None:
     """Let the agent see the user's own providers and tools, without a copy of them in what is kept."""
     if settings.codex_configuration is not None:
         (home / CODEX_CONFIGURATION).symlink_to(settings.codex_configuration)
+
+
+def _sign_in(carried: Carried, logins: Logins) -> None:
+    try:
+        logins.start(carried)
+    except WorldError as error:
+        raise CannotStart(error.fact, FailureClass.AUTH) from error
 
 
 def _order(carried: Carried, plan: Plan) -> Order:

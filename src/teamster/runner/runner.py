@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import structlog
@@ -33,6 +33,7 @@ from teamster.runner.delivery import Delivery
 from teamster.runner.drafting import Circumstances, begin
 from teamster.runner.ending import Ending, refuse
 from teamster.runner.judging import judge
+from teamster.runner.logins import Logins
 from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
 from teamster.runner.recovery import Left, Recovery, keep_whole_lines
@@ -65,6 +66,7 @@ class Crew:
     clock: Clock
     names: Names
     jitter: Callable[[], float]
+    logins: Logins = field(default_factory=Logins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +169,7 @@ class Runner:
         return self._judge(carried, ended.record, now, keeping=not crew.duty.is_over)
 
     def _judge(self, carried: Carried, record: ExitRecord | None, now: Instant, *, keeping: bool) -> Ending:
+        self._crew.logins.end(carried)
         root, workspaces, jitter = self._crew.root, self._crew.workspaces, self._crew.jitter()
         return judge(carried, record, root=root, workspaces=workspaces, keeping=keeping, now=now, jitter=jitter)
 
@@ -276,6 +279,7 @@ class Runner:
                 workspaces=crew.workspaces,
                 settings=crew.settings,
                 deadline=crew.duty.places.deadline,
+                logins=crew.logins,
             )
         except CannotStart as error:
             self._endings.append(self._refuse(carried, error.fact, error.failure_class, now))
@@ -285,6 +289,7 @@ class Runner:
             crew.host.start(parked, order)
 
     def _refuse(self, carried: Carried, fact: str, failure_class: FailureClass, now: Instant) -> Ending:
+        self._crew.logins.end(carried)
         keep_session(carried.home, ())  # the user's own configuration lies in no frozen attempt
         on_disk = inventory(self._crew.root, carried.attempt.directory)
         return refuse(carried, fact, failure_class, on_disk=on_disk, now=now, jitter=self._crew.jitter())
@@ -299,7 +304,7 @@ class Runner:
             return ()  # nothing is taken over before the files that were promised of it are there
         adopted = self._take_over(over)
         if not self._swept:
-            crew.recovery.sweep(self._carried)
+            crew.recovery.sweep(self._carried, logins=crew.logins)
             self._swept = True
         return adopted
 
@@ -388,6 +393,7 @@ class Runner:
             lines_kept=keep_whole_lines(log),
         )
         carried.cancel_requested = found.item.cancel_requested
+        crew.logins.adopt(carried)
         return carried
 
 
