@@ -7,6 +7,7 @@ agent's own program and under the account's lock, before anybody starts with it.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -137,11 +138,11 @@ class LoginBroker:
                 return content
         copy = self._credentials.lend(RENEWAL, content)
         home = copy.with_suffix("")
+        shutil.rmtree(home, ignore_errors=True)  # of one who died at it
         make_folder(home)
-        link = home / self._dialect.file_name
-        link.unlink(missing_ok=True)
-        link.symlink_to(copy)
+        (home / self._dialect.file_name).symlink_to(copy)
         self._renew(home)
+        shutil.rmtree(home)
         content = self._keep(self._credentials.copy(RENEWAL) or b"")
         self._credentials.drop(RENEWAL)
         now, login = self._clock.now(), self._read(content)
