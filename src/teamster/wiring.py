@@ -22,8 +22,18 @@ from teamster.artifacts import CREDENTIALS, DATABASES, WORKSPACES, Credentials, 
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
-from teamster.operations import Harness, RootChoice, choose_root, defaults_of, require_root
+from teamster.operations import (
+    Configuration,
+    Harness,
+    RootChoice,
+    choose_root,
+    configuration,
+    defaults_of,
+    read_config,
+    require_root,
+)
 from teamster.process import (
+    Flushers,
     end_harness,
     host_id,
     open_host,
@@ -78,6 +88,10 @@ class Wiring:
             raise UsageError("the folder that you are in is gone", hint="cd to another one") from error
         return cls(env=dict(os.environ), cwd=cwd, clock=SystemClock(), names=RandomNames())
 
+    def configuration(self, *, slots: int | None = None) -> Configuration:
+        """Say what holds for each setting, and where its value comes from."""
+        return configuration(env=self.env, cwd=self.cwd, flags={"slots": slots})
+
     def desk(self, root: Path | None, *, slots: int | None = None, rehearsal: bool = False) -> Desk:
         """Say what holds for a table under a root, or under the rehearsal beside it; open nothing."""
         choice = self._rehearsal_choice(root) if rehearsal else self._choice(root)
@@ -117,12 +131,13 @@ class Wiring:
         return Rehearsal(site=self._site(choice, settings), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the environment says, and the user's own Codex configuration and login where there are any.
+        """Take what the operator's file and the environment say, and the user's own Codex configuration and login.
 
         A link to a file that isn't there would let Codex make it.
         """
         home = self.cwd / (self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex")))
-        settings = settings_from(self.env, slots=slots)
+        file = read_config(env=self.env, cwd=self.cwd)
+        settings = settings_from(self.env, file=file, flags={"slots": slots})
         configuration, login = home / "config.toml", home / LOGIN_FILE
         return replace(
             settings,
@@ -161,7 +176,7 @@ class Wiring:
             },
             open_store=lambda: open_sqlite(root.at(DATABASE), names=self.names),
             open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
-            open_outbox=lambda: Outbox(root),
+            open_outbox=lambda: _outbox(root),
             workspaces=Workspaces(
                 root.at(WORKSPACES),
                 tools=run_tool,
@@ -188,6 +203,11 @@ def _logins(settings: Settings, root: Root, *, codex_program: str, clock: Clock)
         clock=clock,
     )
     return Logins({"codex": broker})
+
+
+def _outbox(root: Root) -> Outbox:
+    flushers = Flushers()
+    return Outbox(root, flush_paths=flushers, at_close=flushers.close)
 
 
 def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from contracts.store_choice import FairnessContract, LimitContract, RoutingContract
 from contracts.store_claims import ClaimContract, ShiftContract
+from contracts.store_collections import CollectionContract, FeedContract
 from contracts.store_intake import (
     DependencyContract,
     IntakeContract,
@@ -31,6 +33,11 @@ class StoreContract(
     DependencyContract,
     ReadingContract,
     OutboxContract,
+    RoutingContract,
+    LimitContract,
+    FairnessContract,
+    CollectionContract,
+    FeedContract,
 ):
     """One suite for all; `open_store` gives another connection to the same state with each call."""
 

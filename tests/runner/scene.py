@@ -14,12 +14,14 @@ from teamster.agents import agents_by_name
 from teamster.artifacts import (
     WORKSPACES,
     AttemptFile,
+    HarnessConfig,
     Outbox,
     attempt_file,
     batch_meta,
     batch_meta_path,
     current_path,
     draft,
+    harness_config_version_path,
     inputs_path,
     open_root,
     shift_deadline,
@@ -58,6 +60,15 @@ from teamster.views import Scoreboard, scoreboard
 from teamster.workspace import Workspaces
 
 BATCH = BatchId("batch")
+CONFIG = HarnessConfig.of(
+    program_version="test",
+    execution_policy={},
+    timeouts={},
+    retries={},
+    heartbeat_stale_after_seconds=2700.0,
+    limits={},
+    choices={},
+)
 TTL_SECONDS = 90.0
 ORPHAN_SECONDS = 600.0
 HERE = HostId("host-here")
@@ -299,9 +310,13 @@ def _item(job_id: JobId, one: Step) -> ItemDraft:
 
 def _files(table: Table, now: Instant) -> tuple[FileDraft, ...]:
     record = batch_meta(
-        table.to_json(), submitted_at=now.wall, harness_config_version="teamster-test", effective_defaults={}
+        table.to_json(), submitted_at=now.wall, harness_config_version=CONFIG.version, effective_defaults={}
     )
-    return (draft(batch_meta_path(BATCH), document(record)), draft(inputs_path(BATCH), b""))
+    return (
+        draft(batch_meta_path(BATCH), document(record)),
+        draft(inputs_path(BATCH), b""),
+        draft(harness_config_version_path(CONFIG.version), document(CONFIG.version_document())),
+    )
 
 
 def status_of(item: Item) -> tuple[ItemStatus, str | None]:

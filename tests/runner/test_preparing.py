@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from teamster.model import (
     StepId,
 )
 from teamster.process import Order
+from teamster.runner.spools import Spools
 
 S = ItemStatus
 CODEX = AgentChoice(agent="codex")
@@ -286,6 +288,25 @@ class TestRefused:
         assert item.status is S.QUEUED
         assert item.not_before is not None
         assert scene.attempts()[0].facts["failure_class"] == "agent_broken"
+        assert scene.faults() == []
+
+    def test_a_full_disk_uses_no_attempt(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Room comes back; an attempt that was used up for nothing doesn't."""
+        scene.submit(step(attempts_max=1))
+        harness = scene.harness()
+
+        def fill_up(*_: object, **__: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as full:
+            full.setattr(Spools, "lay_out", fill_up)
+            harness.tick()
+            harness.tick(taking=False)
+
+        item = scene.item()
+        assert item.status is S.QUEUED
+        assert (item.attempts_consumed, item.recoveries) == (0, 1)
+        assert scene.attempts()[0].facts["failure_class"] == "store_unavailable"
         assert scene.faults() == []
 
 

@@ -4,7 +4,7 @@ May touch the folders beneath a root, each file through the one function of its 
 wrote, know a database, or start a process.
 
 - `layout`: names relative to the root, and `KEPT`, the table of what may lie there.
-- `documents`, `current`: the JSON documents as values.
+- `documents`, `current`, `configuration`: the JSON documents as values.
 - `outbox`: promised files, written, flushed, told.
 - `homes`, `sessions`: what lies in an agent's home, and the resume base that is made of it.
 - `credentials`: login files, lent as private copies.
@@ -13,6 +13,7 @@ wrote, know a database, or start a process.
 - `verify`: every promise that files alone can show.
 """
 
+from teamster.artifacts.configuration import HarnessConfig
 from teamster.artifacts.credentials import Credentials, read_login
 from teamster.artifacts.current import pointers, pointers_faults
 from teamster.artifacts.documents import (
@@ -45,6 +46,7 @@ from teamster.artifacts.layout import (
     RUNS,
     SPOOL,
     STAGING,
+    SYSTEM,
     WORKSPACES,
     AttemptFile,
     AttemptName,
@@ -59,6 +61,8 @@ from teamster.artifacts.layout import (
     control_path,
     current_path,
     draft,
+    harness_config_path,
+    harness_config_version_path,
     health_path,
     inputs_path,
     job_folder,
@@ -90,12 +94,14 @@ __all__ = [
     "RUNS",
     "SPOOL",
     "STAGING",
+    "SYSTEM",
     "WORKSPACES",
     "AttemptFile",
     "AttemptName",
     "BaseChanged",
     "Credentials",
     "Finding",
+    "HarnessConfig",
     "Kept",
     "NotSealable",
     "Outbox",
@@ -121,6 +127,8 @@ __all__ = [
     "files_touched",
     "first_line",
     "freeze_attempt",
+    "harness_config_path",
+    "harness_config_version_path",
     "health_path",
     "heartbeat",
     "inputs_path",

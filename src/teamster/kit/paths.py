@@ -72,21 +72,36 @@ def read_beneath(root: Path, relative: str, *, bytes_max: int) -> bytes:
     return content
 
 
+def open_folder_at_once(folder: int, relative: str) -> int | None:
+    """Open a folder beneath an open one by one call; None where that can't be done, and who needs it goes by steps."""
+    try:
+        return _openat2(folder, relative, os.O_DIRECTORY)
+    except OSError:
+        return None
+
+
 def _open_parts(folder: int, parts: list[str]) -> int:
     """Open a path by one call where the kernel has it, else folder by folder."""
-    path = os.fsencode("/".join(parts))
-    descriptor = int(_libc.syscall(_OPENAT2, folder, path, ctypes.byref(_how()), ctypes.sizeof(_How)))
-    if descriptor >= 0:
-        return descriptor
-    number = ctypes.get_errno()
-    if number in _NOT_HERE:
-        return open_step_by_step(folder, parts)
-    raise OSError(number, os.strerror(number))
+    try:
+        return _openat2(folder, "/".join(parts), os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in _NOT_HERE:
+            return open_step_by_step(folder, parts)
+        raise
+
+
+def _openat2(folder: int, relative: str, flags: int) -> int:
+    how = _how(flags)
+    descriptor = int(_libc.syscall(_OPENAT2, folder, os.fsencode(relative), ctypes.byref(how), ctypes.sizeof(how)))
+    if descriptor < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return descriptor
 
 
 @cache
-def _how() -> _How:
-    return _How(flags=os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, mode=0, resolve=_RESOLVE)
+def _how(flags: int) -> _How:
+    return _How(flags=os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | flags, mode=0, resolve=_RESOLVE)
 
 
 def open_step_by_step(folder: int, parts: list[str]) -> int:

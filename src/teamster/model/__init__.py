@@ -18,6 +18,8 @@ from teamster.model.agent import (
 from teamster.model.attempt import Attempt, FileClass, FileDraft, OutboxRow
 from teamster.model.errors import (
     AgentUnusable,
+    ConfigProblems,
+    InputProblems,
     LeaseLost,
     Problem,
     StoreUnavailable,
@@ -42,6 +44,7 @@ from teamster.model.ids import (
     ShiftId,
     StepId,
     StepKey,
+    is_collection,
     is_id,
 )
 from teamster.model.outcome import (
@@ -135,6 +138,7 @@ __all__ = [
     "AttemptStatus",
     "BatchId",
     "ClaimToken",
+    "ConfigProblems",
     "Dependency",
     "Event",
     "EventType",
@@ -144,6 +148,7 @@ __all__ = [
     "FileClass",
     "FileDraft",
     "HostId",
+    "InputProblems",
     "Item",
     "ItemId",
     "ItemStatus",
@@ -193,6 +198,7 @@ __all__ = [
     "dependencies_of",
     "exit_record_from_json",
     "exit_record_to_json",
+    "is_collection",
     "is_id",
     "outcome_from_json",
     "outcome_to_json",

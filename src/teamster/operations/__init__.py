@@ -6,6 +6,7 @@ May touch store, artifacts and the rooms that act, through their doors. Must not
 from teamster.operations.admission import Admission
 from teamster.operations.agents import check_agents, check_programs
 from teamster.operations.cancel import cancel
+from teamster.operations.config import Configuration, configuration, read_config
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened, defaults_of
 from teamster.operations.paths import straight
@@ -18,6 +19,7 @@ from teamster.operations.work import Worked, work
 
 __all__ = [
     "Admission",
+    "Configuration",
     "Control",
     "Harness",
     "Opened",
@@ -28,7 +30,9 @@ __all__ = [
     "check_agents",
     "check_programs",
     "choose_root",
+    "configuration",
     "defaults_of",
+    "read_config",
     "rehearsed",
     "require_root",
     "retry",

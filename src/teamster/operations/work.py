@@ -15,6 +15,7 @@ from teamster.operations.admission import Admission
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened
 from teamster.operations.settled import is_settled
+from teamster.operations.snapshot import tell_configuration
 from teamster.policy import RetryLimits
 from teamster.process import Host
 from teamster.runner import Circumstances, Crew, Happened, Recovery, Runner, ShiftOnDuty, ShiftPlaces
@@ -104,6 +105,7 @@ def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | 
         with Opened.of(harness) as opened:
             duty = _begin(harness, opened.store, host)
             try:
+                tell_configuration(harness, opened.store)
                 crew = _crew(harness, opened, host, duty, versions)
                 wanted = task.claimable(opened.store, harness.clock.now())
                 with closing(Runner(crew, only=wanted)) as runner:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from teamster.agents import Agent
-from teamster.artifacts import DATABASES, AttemptFile, Root, attempt_file, inventory, keep_session, save_late
-from teamster.kit import Clock, FileLock, Instant, Names
+from teamster.artifacts import (
+    DATABASES,
+    AttemptFile,
+    attempt_file,
+    blames_disk,
+    inventory,
+    keep_session,
+    save_late,
+)
+from teamster.kit import FileLock, Instant
 from teamster.model import (
     Attempt,
     BatchId,
@@ -27,62 +34,22 @@ from teamster.model import (
     WorldError,
 )
 from teamster.policy import FailureClass
-from teamster.process import Ended, Host, Liveness, Parked
+from teamster.process import Ended, Liveness, Parked
 from teamster.runner.carried import Carried, carry, point_at
-from teamster.runner.delivery import Delivery
-from teamster.runner.drafting import Circumstances, begin
+from teamster.runner.crew import Crew, Happened
+from teamster.runner.drafting import begin
 from teamster.runner.ending import Ending, refuse
 from teamster.runner.judging import judge
-from teamster.runner.logins import Logins
 from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
-from teamster.runner.recovery import Left, Recovery, keep_whole_lines
-from teamster.runner.shift import ShiftOnDuty
+from teamster.runner.recovery import Left, keep_whole_lines
 from teamster.runner.spools import Spools
-from teamster.settings import Settings
-from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter, Store
-from teamster.workspace import Workspaces
+from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter
 
 _log = structlog.get_logger(__name__)
 
 ENDED_PER_TICK_MAX: Final = 64
 TAKE_OVER_LOCK: Final = f"{DATABASES}/takeover.lock"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
-    """Everything that a runner works with."""
-
-    store: Store
-    root: Root
-    host: Host
-    agents: Mapping[str, Agent]
-    workspaces: Workspaces
-    delivery: Delivery
-    recovery: Recovery
-    duty: ShiftOnDuty
-    circumstances: Circumstances
-    settings: Settings
-    clock: Clock
-    names: Names
-    jitter: Callable[[], float]
-    logins: Logins = field(default_factory=Logins)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
-    """What one tick changed, for whoever watches."""
-
-    started: tuple[Attempt, ...] = ()
-    ended: tuple[Attempt, ...] = ()
-    adopted: tuple[Attempt, ...] = ()
-    superseded: tuple[RunId, ...] = ()
-    is_over: bool = False
-
-    @property
-    def anything(self) -> bool:
-        """Something happened: the next tick may have more to do."""
-        return bool(self.started or self.ended or self.adopted)
 
 
 class Runner:
@@ -284,7 +251,8 @@ class Runner:
         except CannotStart as error:
             self._endings.append(self._refuse(carried, error.fact, error.failure_class, now))
         except (WorldError, OSError) as error:
-            self._endings.append(self._refuse(carried, str(error), FailureClass.AGENT_BROKEN, now))
+            failure_class = FailureClass.STORE_UNAVAILABLE if blames_disk(error) else FailureClass.AGENT_BROKEN
+            self._endings.append(self._refuse(carried, str(error), failure_class, now))
         else:
             crew.host.start(parked, order)
 
