@@ -109,7 +109,7 @@ class FiledBatch:
 
 def batch_under(root: Path) -> FiledBatch:
     """Return the one batch of a root."""
-    (path,) = (root / "runs").iterdir()
+    (path,) = (path for path in (root / "runs").iterdir() if path.name != "_system")
     return FiledBatch(root=root, path=path)
 
 

@@ -25,17 +25,23 @@ from teamster.runner.logins import RENEWAL
 RUN, OTHER = RunId("run_1"), RunId("run_2")
 PROCESSES = 16
 DIALECT = CodexLogin("codex")
-RENEWS = """
-import sys
+RENEW_AT_ONCE = """
+import os, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[4:]
 from runner.test_logins import Account
-account = Account(Path(sys.argv[1]), copies=Path(sys.argv[2]))
-print("ready", flush=True)
-sys.stdin.readline()
-copy = account.broker.lend(sys.argv[3])
-account.renew_copy(copy, number=int(sys.argv[3].rpartition("_")[2]))
-account.broker.take_back(sys.argv[3])
+gate, opened = os.pipe()
+for number in range(1, int(sys.argv[3]) + 1):
+    if os.fork() == 0:
+        os.close(opened)
+        account = Account(Path(sys.argv[1]), copies=Path(sys.argv[2]))
+        copy = account.broker.lend(f"run_{number}")
+        account.renew_copy(copy, number=number)
+        os.read(gate, 1)
+        account.broker.take_back(f"run_{number}")
+        os._exit(0)
+os.close(opened)
+sys.exit(max(os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(int(sys.argv[3]))))
 """
 
 
@@ -236,22 +242,10 @@ class TestTakingBack:
     def test_sixteen_processes_that_renew_at_once_leave_the_newest_whole(self, account: Account) -> None:
         """As many writers as a file in place would not survive: real processes, each with its copy."""
         account.sign_in(days_old=1)
-        arguments = [str(account.folder), str(account.copies)]
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-c", RENEWS, *arguments, f"run_{number}", *sys.path],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-            for number in range(1, PROCESSES + 1)
-        ]
-        for process in processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"ready\n"
-        for process in processes:
-            process.communicate(b"go\n", timeout=60)
+        arguments = [str(account.folder), str(account.copies), str(PROCESSES), *sys.path]
+        done = subprocess.run([sys.executable, "-c", RENEW_AT_ONCE, *arguments], check=False, timeout=60)
 
-        assert [process.returncode for process in processes] == [0] * PROCESSES
+        assert done.returncode == 0
         assert account.held == f"R-by-{PROCESSES}"
         assert account.broker.lent() == ()
         assert [path.name for path in account.source.parent.iterdir()] == ["auth.json"]

@@ -144,10 +144,10 @@ def restore(source_home: Path, sealed: Sealed, target_home: Path) -> None:
         BaseChanged: the source is gone or differs.
         WorldError: the target has such a file already, or the disk failed.
     """
-    make_folder(target_home)
     for file in sealed.files:
         source = _open_sealed(source_home, file)
         try:
+            make_folder(target_home)
             _copy(source, file, target_home)
         except (OSError, OutsideRoot) as error:
             raise WorldError(f"{file.name} of the base {source_home} can't be copied: {error}") from error
