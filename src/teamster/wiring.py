@@ -17,8 +17,8 @@ from typing import Final
 import structlog
 
 from teamster import __version__
-from teamster.agents import agents_by_name
-from teamster.artifacts import DATABASES, WORKSPACES, Outbox, Root, open_root
+from teamster.agents import LOGIN_FILE, CodexLogin, agents_by_name
+from teamster.artifacts import CREDENTIALS, DATABASES, WORKSPACES, Credentials, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
@@ -46,6 +46,7 @@ from teamster.process import (
     spawn_daemon,
 )
 from teamster.rehearsal import start_model
+from teamster.runner import LoginBroker, Logins, renew_by_program
 from teamster.settings import Settings, settings_from
 from teamster.store import Store, open_postgres, open_sqlite
 from teamster.workspace import Workspaces
@@ -126,6 +127,7 @@ class Wiring:
             settings,
             codex_arguments=model.codex_arguments(),
             codex_configuration=None,
+            codex_login=None,
             key_variable=model.key_variable,
             key=model.key,
             agent_env=model.agent_env(settings.agent_env),
@@ -133,15 +135,19 @@ class Wiring:
         return Rehearsal(site=self._site(choice, settings, slots=slots), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the operator's file and the environment say, and the user's own Codex configuration.
+        """Take what the operator's file and the environment say, and the user's own Codex configuration and login.
 
         A link to a file that isn't there would let Codex make it.
         """
-        home = self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex"))
-        configuration = self.cwd / home / "config.toml"
-        found = configuration if configuration.is_file() else None
+        home = self.cwd / (self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex")))
         file = read_config(env=self.env, cwd=self.cwd)
-        return replace(settings_from(self.env, file=file, flags={"slots": slots}), codex_configuration=found)
+        settings = settings_from(self.env, file=file, flags={"slots": slots})
+        configuration, login = home / "config.toml", home / LOGIN_FILE
+        return replace(
+            settings,
+            codex_configuration=configuration if configuration.is_file() else None,
+            codex_login=login if settings.key is None and login.is_file() else None,
+        )
 
     def _choice(self, root: Path | None) -> RootChoice:
         return choose_root(root, env=self.env, cwd=self.cwd)
@@ -172,6 +178,7 @@ class Wiring:
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
         git = shutil.which("git", path=self.env.get("PATH"))
+        codex = _codex_program(settings, self.env)
         return Harness(
             root=root,
             settings=settings,
@@ -180,7 +187,7 @@ class Wiring:
             host_id=HostId(host),
             runner_id=RunnerId(f"runner-{host}"[:64]),
             identity=own_identity(),
-            agents=agents_by_name(codex_program=_codex_program(settings, self.env)),
+            agents=agents_by_name(codex_program=codex),
             environment={
                 "teamster_version": __version__,
                 "python": platform.python_version(),
@@ -200,7 +207,22 @@ class Wiring:
             end_harness=end_harness,
             jitter=random.SystemRandom().random,
             reloading=Reloading(find_config(env=self.env, cwd=self.cwd), lambda: self.configuration(slots=slots)),
+            logins=_logins(settings, root, codex_program=codex, clock=self.clock),
         )
+
+
+def _logins(settings: Settings, root: Root, *, codex_program: str, clock: Clock) -> Logins:
+    """Lend the user's login, where there is one and no key."""
+    if settings.codex_login is None:
+        return Logins()
+    dialect = CodexLogin(codex_program)
+    broker = LoginBroker(
+        Credentials(settings.codex_login, root.at(CREDENTIALS)),
+        dialect=dialect,
+        renew=renew_by_program(dialect, settings.agent_env),
+        clock=clock,
+    )
+    return Logins({"codex": broker})
 
 
 def _outbox(root: Root) -> Outbox:

@@ -7,7 +7,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -15,7 +15,7 @@ import pytest
 
 from contracts.store_world import World, draft
 from teamster.kit import RandomNames
-from teamster.model import StoreUnavailable, UsageError
+from teamster.model import ItemId, StoreUnavailable, UsageError
 from teamster.store import open_sqlite
 from teamster.store.connection import Database
 from teamster.store.schema import SCHEMA_VERSION
@@ -176,11 +176,25 @@ def test_nothing_is_made_on_a_network_file_system(path: Path, monkeypatch: pytes
     assert not path.parent.exists()
 
 
+@pytest.mark.parametrize("ask", ["get", "events", "cancel"])
+def test_a_name_that_no_database_can_hold_is_refused(path: Path, ask: str) -> None:
+    """Half of a surrogate pair comes in with a file name or with JSON; it ends one call and no more."""
+    with contextlib.closing(open_sqlite(path)) as store:
+        world = World(lambda: store)
+        half = ItemId("half \ud800")
+        asks: dict[str, Callable[[ItemId], object]] = {"get": store.get, "events": store.events, "cancel": world.cancel}
+
+        with pytest.raises(UsageError, match="surrogate"):
+            asks[ask](half)
+
+        assert world.submit(draft("one")).created
+
+
 READS_ONLY = """
 import sys
 from pathlib import Path
 from contracts.store_world import World, draft
-from teamster.model import StoreUnavailable
+from teamster.model import ItemId, StoreUnavailable
 from teamster.store import open_sqlite
 
 try:

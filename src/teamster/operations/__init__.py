@@ -10,7 +10,7 @@ from teamster.operations.config import Configuration, configuration, find_config
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened, defaults_of
 from teamster.operations.paths import straight
-from teamster.operations.rehearse import rehearsed
+from teamster.operations.rehearse import rehearsed, serve_scenario
 from teamster.operations.reloading import Reloading
 from teamster.operations.retry import retry
 from teamster.operations.roots import RootChoice, choose_root, require_root
@@ -39,6 +39,7 @@ __all__ = [
     "rehearsed",
     "require_root",
     "retry",
+    "serve_scenario",
     "straight",
     "submit",
     "verify",

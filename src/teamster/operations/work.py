@@ -228,4 +228,5 @@ def _crew(harness: Harness, opened: Opened, host: Host, duty: ShiftOnDuty, versi
         clock=harness.clock,
         names=harness.names,
         jitter=harness.jitter,
+        logins=harness.logins,
     )

@@ -34,7 +34,8 @@ class StoreLimits:
 class Settings:
     """Everything that may differ between two installations; a batch records what it ran with.
 
-    `codex_configuration` is the user's own file, linked into each private home. A TTL below `SHIFT_TTL_SECONDS_MIN` is
+    `codex_configuration` is the user's own file, linked into each private home; of `codex_login` each attempt gets a
+    copy, where there is no key. A TTL below `SHIFT_TTL_SECONDS_MIN` is
     for tests alone: `settings_from` refuses it.
     """
 
@@ -54,6 +55,7 @@ class Settings:
     codex_program: str | None = None
     codex_arguments: tuple[str, ...] = ()
     codex_configuration: Path | None = None
+    codex_login: Path | None = None
     key_variable: str | None = None
     key: str | None = field(default=None, repr=False)
     agent_env: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -43,6 +43,7 @@ _TROUBLES: Final[Mapping[type[apsw.Error], tuple[str, str]]] = MappingProxyType(
     }
 )
 _POISON: Final = (apsw.IOError, apsw.CorruptError)  # what such an error left behind can't be trusted
+_ERRORS: Final = (apsw.Error, UnicodeEncodeError)
 
 
 class Database:
@@ -74,14 +75,14 @@ class Database:
         """Run one statement and return all its rows."""
         try:
             return self._connection.execute(sql, values).fetchall()
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
 
     def row(self, sql: str, values: Values = ()) -> Row | None:
         """Run one statement and return its first row."""
         try:
             return self._connection.execute(sql, values).fetchone()
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
 
     def run(self, sql: str, values: Values = ()) -> int:
@@ -89,7 +90,7 @@ class Database:
         try:
             self._connection.execute(sql, values)
             return self._connection.changes()
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
 
     def write(self, sql: str, values: Values = (), *, rows: int | None = None) -> None:
@@ -103,7 +104,7 @@ class Database:
             return
         try:
             self._connection.executemany(sql, values)
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
 
     def insert(self, sql: str, values: Values) -> int | None:
@@ -212,7 +213,9 @@ class Database:
     def _number(self, pragma: str) -> int:
         return int(self.rows(f"PRAGMA {pragma}")[0][0])
 
-    def _explained(self, error: apsw.Error | OSError) -> Exception:
+    def _explained(self, error: apsw.Error | OSError | UnicodeEncodeError) -> Exception:
+        if isinstance(error, UnicodeEncodeError):
+            return UsageError(f"{error.object!r} can't be a name: it holds half of a surrogate pair")
         if isinstance(error, OSError):
             return StoreUnavailable(f"{self.path} can't be made: {error.strerror}", hint="look at the folder")
         for kind, (fact, hint) in _TROUBLES.items():

@@ -26,6 +26,7 @@ from teamster.model import (
 )
 from teamster.store.leases import lease_of
 from teamster.store.ledger import Ending, Entry, Repeat, Request, Waiter
+from teamster.store.payload import require_json
 from teamster.store.values import Batch, ItemDraft, Waits
 
 
@@ -202,6 +203,7 @@ class MemoryLedger:
             raise UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id")
         if any(known.dedupe_key == draft.dedupe_key for known in self.tables.drafts.values()):
             raise UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken")
+        require_json("what is to be kept", [draft.target, draft.spec])
         self.tables.drafts[draft.item_id] = draft
         if unmet:
             self.tables.unmet[draft.item_id] = tuple(unmet)
