@@ -14,7 +14,7 @@ from scripts.private_postgres import PrivateServer
 from contracts.store_world import ERROR, TTL_SECONDS, World, accepted, draft, file, ids, refused, waits
 from teamster.kit import CountedNames
 from teamster.model import Item, ItemStatus, LeaseLost, ShiftId
-from teamster.store import Answer, Complete, Store
+from teamster.store import Answer, ClaimFilter, Complete, Store
 from teamster.store.postgres import PostgresStore
 from teamster.store.postgres_connection import PostgresDatabase
 from teamster.store.postgres_pool import PostgresPool
@@ -187,15 +187,20 @@ def test_a_claim_passes_over_what_is_being_changed(world: World) -> None:
     assert world.store.counts()["failed"] == 1
 
 
-def test_a_batch_is_never_overfilled_by_two_that_claim_at_once(world: World, after: After) -> None:
-    """Limits are about all claims, so claims take turns."""
-    world.submit(*(draft(f"n{number}") for number in range(4)), concurrency=2)
+def test_a_limit_is_never_overfilled_by_two_that_claim_at_once(world: World, after: After) -> None:
+    """Limits are about all claims, also about those that look elsewhere; so claims take turns."""
+    shop = frozenset({"directory:/srv/shop"})
+    world.store.set_limit("directory:/srv/shop", 1)
+    wide = replace(draft("wide", limit_keys=shop, priority=1), labels=frozenset({"gpu"}))
+    world.submit(draft("plain", limit_keys=shop), wide)
     world.shift()
     other = world.open()
 
-    second = after(lambda: world.claim(limit=1), lambda: world.claim(limit=4, store=other))
+    second = after(
+        world.claim, lambda: world.claim(limit=4, wanted=ClaimFilter(labels=frozenset({"gpu"})), store=other)
+    )
 
-    assert len(second) == 1
+    assert second == []
 
 
 @pytest.mark.req("DC-events")

@@ -29,7 +29,6 @@ from teamster.store.values import BatchDraft, Noticed, Submission
 CLAIMS: Final = "claims"
 INTAKE: Final = "intake"
 EVENTS: Final = "events"
-_ABOUT_ITEMS: Final = (postgres_sql.ENTRIES, postgres_sql.USED_REQUESTS, postgres_sql.STEPS, postgres_sql.AWAITED)
 T = TypeVar("T")
 Clock = Callable[[datetime, Instant], datetime]
 
@@ -79,19 +78,16 @@ class PostgresStore(SqlStore):
     def _take(self, reach: Reach, ledger: PostgresLedger, at: Instant) -> Instant:
         """Take what a transaction will touch and look at it, in one message; return the moment of the database."""
         items, ends, requests = list(reach.items), list(reach.ends), list(reach.requests)
-        asked: list[tuple[str, tuple[object, ...]]] = [
-            *_locks(reach, self._database.lock_key),
+        about: list[tuple[str, tuple[object, ...]]] = [
             (postgres_sql.ENTRIES, (items,)),
             (postgres_sql.USED_REQUESTS, (requests,)),
             (postgres_sql.STEPS, (ends,)),
             (postgres_sql.AWAITED, (ends,)),
-            (postgres_sql.NOW, ()),
         ]
-        if not items:
-            asked = [step for step in asked if step[0] not in _ABOUT_ITEMS]
-        answers = self._database.answers(asked)
+        locks = list(_locks(reach, self._database.lock_key))
+        answers = self._database.answers([*locks, *(about if items else []), (postgres_sql.NOW, ())])
         if items:
-            entries, used, steps, awaited = answers[-5:-1]
+            entries, used, steps, awaited = answers[len(locks) : -1]
             ledger.know_entries(entries)
             ledger.know_requests(requests, used)
             ledger.know_steps(steps, awaited)
