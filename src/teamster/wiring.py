@@ -8,7 +8,7 @@ import platform
 import random
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,8 +17,8 @@ from typing import Final
 import structlog
 
 from teamster import __version__
-from teamster.agents import agents_by_name
-from teamster.artifacts import DATABASES, WORKSPACES, Outbox, Root, open_root
+from teamster.agents import LOGIN_FILE, CodexLogin, agents_by_name
+from teamster.artifacts import CREDENTIALS, DATABASES, WORKSPACES, Credentials, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
@@ -46,12 +46,15 @@ from teamster.process import (
     spawn_daemon,
 )
 from teamster.rehearsal import start_model
+from teamster.runner import LoginBroker, Logins, renew_by_program
 from teamster.settings import Settings, settings_from
-from teamster.store import open_sqlite
+from teamster.store import Store, open_postgres, open_sqlite
 from teamster.workspace import Workspaces
 
 DATABASE: Final = f"{DATABASES}/teamster.sqlite"
 NURSERY_LOG: Final = f"{DATABASES}/nursery.log"
+AWAY_OF_TTL: Final = 0.8  # the rest is for a slow answer, the kill, and clocks that drift
+SCHEMA: Final = "teamster"  # on a database that many roots share
 MODEL_FOLDER: Final = "model"
 CODEX_HOME_VARIABLE: Final = "CODEX_HOME"
 
@@ -124,6 +127,7 @@ class Wiring:
             settings,
             codex_arguments=model.codex_arguments(),
             codex_configuration=None,
+            codex_login=None,
             key_variable=model.key_variable,
             key=model.key,
             agent_env=model.agent_env(settings.agent_env),
@@ -131,15 +135,19 @@ class Wiring:
         return Rehearsal(site=self._site(choice, settings, slots=slots), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the operator's file and the environment say, and the user's own Codex configuration.
+        """Take what the operator's file and the environment say, and the user's own Codex configuration and login.
 
         A link to a file that isn't there would let Codex make it.
         """
-        home = self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex"))
-        configuration = self.cwd / home / "config.toml"
-        found = configuration if configuration.is_file() else None
+        home = self.cwd / (self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex")))
         file = read_config(env=self.env, cwd=self.cwd)
-        return replace(settings_from(self.env, file=file, flags={"slots": slots}), codex_configuration=found)
+        settings = settings_from(self.env, file=file, flags={"slots": slots})
+        configuration, login = home / "config.toml", home / LOGIN_FILE
+        return replace(
+            settings,
+            codex_configuration=configuration if configuration.is_file() else None,
+            codex_login=login if settings.key is None and login.is_file() else None,
+        )
 
     def _choice(self, root: Path | None) -> RootChoice:
         return choose_root(root, env=self.env, cwd=self.cwd)
@@ -148,13 +156,29 @@ class Wiring:
         return self._choice(root).for_rehearsal()
 
     def _site(self, choice: RootChoice, settings: Settings, *, slots: int | None = None) -> Site:
-        return Site(harness=self.harness(choice.path, settings, slots=slots), choice=choice)
+        # What is rehearsed lies apart on a shared database too: a real harness would run it.
+        schema = SCHEMA if choice.rehearses is None else f"{SCHEMA}_rehearsal"
+        harness = self.harness(choice.path, shared(settings), slots=slots, schema=schema)
+        return Site(harness=harness, choice=choice)
 
-    def harness(self, path: Path, settings: Settings, *, slots: int | None = None) -> Harness:
+    def _store_opener(self, root: Root, settings: Settings, *, host: str, schema: str) -> Callable[[], Store]:
+        if settings.store_url is None:
+            return lambda: open_sqlite(root.at(DATABASE), names=self.names)
+        return open_postgres(
+            settings.store_url,
+            host=host,
+            root=root.root_id,
+            schema=schema,
+            names=self.names,
+            limits=settings.store_limits,
+        )
+
+    def harness(self, path: Path, settings: Settings, *, slots: int | None = None, schema: str = SCHEMA) -> Harness:
         """Build everything that works on one root; `slots` was asked for by an option, which wins over the file."""
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
         git = shutil.which("git", path=self.env.get("PATH"))
+        codex = _codex_program(settings, self.env)
         return Harness(
             root=root,
             settings=settings,
@@ -163,13 +187,13 @@ class Wiring:
             host_id=HostId(host),
             runner_id=RunnerId(f"runner-{host}"[:64]),
             identity=own_identity(),
-            agents=agents_by_name(codex_program=_codex_program(settings, self.env)),
+            agents=agents_by_name(codex_program=codex),
             environment={
                 "teamster_version": __version__,
                 "python": platform.python_version(),
                 "platform": platform.platform(),
             },
-            open_store=lambda: open_sqlite(root.at(DATABASE), names=self.names),
+            open_store=self._store_opener(root, settings, host=host, schema=schema),
             open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
             open_outbox=lambda: _outbox(root),
             workspaces=Workspaces(
@@ -183,12 +207,36 @@ class Wiring:
             end_harness=end_harness,
             jitter=random.SystemRandom().random,
             reloading=Reloading(find_config(env=self.env, cwd=self.cwd), lambda: self.configuration(slots=slots)),
+            logins=_logins(settings, root, codex_program=codex, clock=self.clock),
         )
+
+
+def _logins(settings: Settings, root: Root, *, codex_program: str, clock: Clock) -> Logins:
+    """Lend the user's login, where there is one and no key."""
+    if settings.codex_login is None:
+        return Logins()
+    dialect = CodexLogin(codex_program)
+    broker = LoginBroker(
+        Credentials(settings.codex_login, root.at(CREDENTIALS)),
+        dialect=dialect,
+        renew=renew_by_program(dialect, settings.agent_env),
+        clock=clock,
+    )
+    return Logins({"codex": broker})
 
 
 def _outbox(root: Root) -> Outbox:
     flushers = Flushers()
     return Outbox(root, flush_paths=flushers, at_close=flushers.close)
+
+
+def shared(settings: Settings) -> Settings:
+    """Return what holds where other hosts may take over: no agent outlives the lease under which it was started."""
+    if settings.store_url is None:
+        return settings
+    return replace(
+        settings, orphan_seconds_max=min(settings.orphan_seconds_max, AWAY_OF_TTL * settings.shift_ttl_seconds)
+    )
 
 
 def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:

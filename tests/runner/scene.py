@@ -52,7 +52,7 @@ from teamster.model import (
 )
 from teamster.policy import RetryLimits
 from teamster.process import Host, Liveliness, Order, ScriptedLiveliness, ScriptedMachine, run_tool
-from teamster.runner import Circumstances, Crew, Happened, Recovery, Runner, ShiftOnDuty, ShiftPlaces
+from teamster.runner import Circumstances, Crew, Happened, Logins, Recovery, Runner, ShiftOnDuty, ShiftPlaces
 from teamster.scheduler import Scheduler
 from teamster.settings import Settings
 from teamster.store import BatchDraft, ItemDraft, MemoryStore, Needs, Store, Waits
@@ -129,6 +129,7 @@ class Scene:
             self.root.at(WORKSPACES), tools=run_tool, git=git, clock=self.read_clock, names=self.names
         )
         self.harnesses: list[Harness] = []
+        self.logins = Logins()
 
     @property
     def now(self) -> Instant:
@@ -201,6 +202,7 @@ class Scene:
             clock=self.read_clock,
             names=self.names,
             jitter=lambda: 0.0,
+            logins=self.logins,
         )
         host.park(self.settings.slots)
         made = Harness(

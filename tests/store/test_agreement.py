@@ -160,11 +160,13 @@ class Player:
         fresh = self.world.fresh(item)
         guard = self.world.guard(fresh if mode == "right" else item, rev=item.rev if mode == "stale" else fresh.rev)
         status = AttemptStatus.SUCCEEDED if verb == "complete" else AttemptStatus.FAILED
-        attempt = self.world.attempt(item, status, **({"session_sha256": "0"} if base else {}))
+        facts = {"session_sha256": "0"} if base else {}
+        is_step = item.step is not None
+        attempt = self.world.attempt(item, status, **facts) if is_step else None
         end: dict[str, Any] = {"guard": guard, "attempt": attempt, "files": (file(f"runs/{verb}"),)}
         stall = {**end, "error": ERROR, "recovery": base, "consumes_attempt": mode == "right"}
         changes: dict[str, Callable[[], Any]] = {
-            "start": lambda: Start(guard=guard, attempt=self.world.attempt(item)),
+            "start": lambda: Start(guard=guard, attempt=self.world.attempt(item) if is_step else None),
             "beat": lambda: Heartbeat(guard=guard, ttl_seconds=120.0),
             "complete": lambda: Complete(result={"n": number}, **end),
             "fail": lambda: Fail(error=ERROR, **end),

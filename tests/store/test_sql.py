@@ -11,7 +11,7 @@ import pytest
 
 from contracts.store_world import World
 from teamster.model import ItemStatus
-from teamster.store import sql, sqlite_reading
+from teamster.store import sql, sql_reading
 from teamster.store.connection import Database
 
 GROWING = {"items", "drafts", "events", "attempts", "waits", "outbox"}  # tables that grow with what is finished
@@ -20,7 +20,6 @@ SCANS_ALLOWED = {  # what lists everything, what looks at the few rows that are 
     "ORPHANS": "the outbox holds what is on its way to the disk",
     "PROMISES_OF_REQUEST": "the outbox again, for a repeat",
     "WAITING": "only what is unmet has rows there",
-    "OWNED_BY_BATCH": "an index of what is owned: as much as there are slots",
     "CHUNK_OF_BATCH": "clears up after a death, 500 rows at a time",
 }
 CLAIMING = {  # what a claim and a tick ask for, and the index that has it in order
@@ -29,6 +28,7 @@ CLAIMING = {  # what a claim and a tick ask for, and the index that has it in or
     "HEADS_STALLED": "items_stalled",
     "NEXT_SHELF": "items_shelved",
     "DELAYED_DUE": "items_delayed",
+    "OWNED": "items_held",
     "HELD_KEYS": "items_holding",
     "EVENTS_AFTER": "PRIMARY KEY",
     "EARLY_EVENTS": "items_by_batch",
@@ -79,7 +79,7 @@ def test_sorting_needs_no_table_of_its_own_where_a_tick_claims(database: Databas
 @pytest.mark.parametrize("status", ["claimed", "running", "stalled"])
 def test_what_is_in_motion_is_found_without_looking_at_what_ended(database: Database, status: str) -> None:
     """The scheduler asks for stalled items all the time, among however many that have ended."""
-    statement, values = sqlite_reading.items_statement(
+    statement, values = sql_reading.items_statement(
         batch_id=None, job_id=None, shift_id=None, status=ItemStatus(status), limit=10, after=""
     )
 

@@ -16,6 +16,8 @@ from teamster.model.agent import (
     unknown_placeholders,
 )
 from teamster.model.attempt import Attempt, FileClass, FileDraft, OutboxRow
+from teamster.model.contract import JobError, Record, event_from_json, read_record, record_from_json
+from teamster.model.dedupe import DedupeScope, PlanWork, PromptWork, StepWork, Work, dedupe_key, work_of
 from teamster.model.dependency import SELECTORS, Dependency, Need, ResumeFrom, Selector, dependencies_of
 from teamster.model.errors import (
     AgentUnusable,
@@ -23,12 +25,15 @@ from teamster.model.errors import (
     InputProblems,
     LeaseLost,
     Problem,
+    RecordProblems,
     StoreUnavailable,
     TableProblems,
     TeamsterError,
     UsageError,
     WorldError,
 )
+from teamster.model.forms import EVENT, FORMS, RECORD, STATUS_FIELDS
+from teamster.model.history import history_faults
 from teamster.model.ids import (
     ID_CHARACTERS_MAX,
     ID_PATTERN,
@@ -67,7 +72,6 @@ from teamster.model.outcome import (
 )
 from teamster.model.record import (
     CONTRACT_VERSION,
-    WORKFLOW_COMMANDS,
     Event,
     Item,
     JsonObject,
@@ -77,6 +81,7 @@ from teamster.model.record import (
 )
 from teamster.model.reference import REFERENCE_RULE, Reference, references_in
 from teamster.model.report import ARTIFACT_KINDS, REPORT_FIELDS_MIN, REPORT_STATUSES, RUN_REPORT_SCHEMA
+from teamster.model.shapes import Form
 from teamster.model.states import (
     ATTEMPT_MOVES,
     FINAL_ATTEMPT_STATUSES,
@@ -104,6 +109,7 @@ from teamster.model.table import (
     TableDefaults,
     WorkspaceMode,
 )
+from teamster.model.target import COMMANDS, TARGET, WORKFLOW_COMMANDS, Target
 from teamster.model.wanted import RETENTION_DAYS, ExpectedArtifact, RetentionPolicy, RunnerAffinity
 
 __all__ = [
@@ -111,9 +117,12 @@ __all__ = [
     "APPROVAL_POLICIES",
     "ARTIFACT_KINDS",
     "ATTEMPT_MOVES",
+    "COMMANDS",
     "CONTRACT_VERSION",
+    "EVENT",
     "FINAL_ATTEMPT_STATUSES",
     "FINAL_STATUSES",
+    "FORMS",
     "GOAL_WORDS_MIN",
     "ID_CHARACTERS_MAX",
     "ID_PATTERN",
@@ -121,6 +130,7 @@ __all__ = [
     "MOVES",
     "OWNED_STATUSES",
     "PLACEHOLDERS",
+    "RECORD",
     "REFERENCE_RULE",
     "REPORT_FIELDS_MIN",
     "REPORT_STATUSES",
@@ -130,6 +140,8 @@ __all__ = [
     "SANDBOXES",
     "SELECTORS",
     "SPEC_VERSION",
+    "STATUS_FIELDS",
+    "TARGET",
     "VIEWS",
     "WORKFLOW_COMMANDS",
     "AgentChoice",
@@ -141,6 +153,7 @@ __all__ = [
     "BatchId",
     "ClaimToken",
     "ConfigProblems",
+    "DedupeScope",
     "Dependency",
     "Event",
     "EventType",
@@ -150,12 +163,14 @@ __all__ = [
     "ExpectedArtifact",
     "FileClass",
     "FileDraft",
+    "Form",
     "HostId",
     "InputProblems",
     "Item",
     "ItemId",
     "ItemStatus",
     "Job",
+    "JobError",
     "JobId",
     "JsonObject",
     "Lease",
@@ -169,8 +184,12 @@ __all__ = [
     "Outcome",
     "OutputLimit",
     "Owner",
+    "PlanWork",
     "Problem",
     "ProcessIdentity",
+    "PromptWork",
+    "Record",
+    "RecordProblems",
     "Reference",
     "RequestId",
     "ResumeFrom",
@@ -190,25 +209,34 @@ __all__ = [
     "StepId",
     "StepKey",
     "StepStatus",
+    "StepWork",
     "Stopped",
     "StoreUnavailable",
     "Table",
     "TableDefaults",
     "TableProblems",
+    "Target",
     "TeamsterError",
     "TimedOut",
     "UsageError",
     "Verb",
     "View",
+    "Work",
     "WorkspaceMode",
     "WorldError",
+    "dedupe_key",
     "dependencies_of",
+    "event_from_json",
     "exit_record_from_json",
     "exit_record_to_json",
+    "history_faults",
     "is_collection",
     "is_id",
     "outcome_from_json",
     "outcome_to_json",
+    "read_record",
+    "record_from_json",
     "references_in",
     "unknown_placeholders",
+    "work_of",
 ]

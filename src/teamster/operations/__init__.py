@@ -11,7 +11,7 @@ from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened, defaults_of
 from teamster.operations.init import Initialised, init
 from teamster.operations.paths import straight
-from teamster.operations.rehearse import rehearsed
+from teamster.operations.rehearse import rehearsed, serve_scenario
 from teamster.operations.reloading import Reloading
 from teamster.operations.retry import retry
 from teamster.operations.roots import RootChoice, choose_root, require_root
@@ -42,6 +42,7 @@ __all__ = [
     "rehearsed",
     "require_root",
     "retry",
+    "serve_scenario",
     "straight",
     "submit",
     "verify",

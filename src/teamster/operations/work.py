@@ -14,6 +14,7 @@ from teamster.model import BatchId, Shift, ShiftId, TeamsterError
 from teamster.operations.admission import Admission
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened
+from teamster.operations.health import Health
 from teamster.operations.settled import is_settled
 from teamster.operations.snapshot import tell_configuration
 from teamster.policy import RetryLimits
@@ -120,6 +121,7 @@ def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | 
 def _loop(harness: Harness, crew: Crew, runner: Runner, task: _Task) -> _Left:
     """Tick and wait, tick and wait: everything clever happens in the ticks."""
     scheduler, control = Scheduler(crew.store, limits=RetryLimits()), task.control
+    health = Health(harness.root, harness.runner_id)
     crew.host.park(crew.settings.slots)
     scheduled_at, stopped = 0.0, False
     while True:
@@ -129,6 +131,8 @@ def _loop(harness: Harness, crew: Crew, runner: Runner, task: _Task) -> _Left:
             scheduled_at = now.boot_seconds
             scheduler.tick(now)
             harness = _reload(harness, crew, runner, now)
+            running, slots = len(runner.carried), harness.settings.slots
+            health.tell(now, slots=slots, running=running, draining=control.draining)
             if not control.draining:
                 runner.only(task.claimable(crew.store, now))
         task.watch(happened, crew.store)
@@ -224,4 +228,5 @@ def _crew(harness: Harness, opened: Opened, host: Host, duty: ShiftOnDuty, versi
         clock=harness.clock,
         names=harness.names,
         jitter=harness.jitter,
+        logins=harness.logins,
     )

@@ -56,6 +56,11 @@ class Carried:
         """What its scratch folder held before the agent came."""
         return frozenset() if self.plan is None else frozenset(name for name, _ in self.plan.files)
 
+    def keep_secret(self, secrets: tuple[bytes, ...]) -> None:
+        """See that more is kept nowhere; call it before anything is read."""
+        self.secrets += secrets
+        self.stream.keep_secret(secrets)
+
     @property
     def trace(self) -> Trace:
         """Enough to find or end its process."""

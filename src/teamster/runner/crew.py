@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from teamster.agents import Agent
 from teamster.artifacts import Root
@@ -12,6 +12,7 @@ from teamster.model import Attempt, RunId
 from teamster.process import Host
 from teamster.runner.delivery import Delivery
 from teamster.runner.drafting import Circumstances
+from teamster.runner.logins import Logins
 from teamster.runner.recovery import Recovery
 from teamster.runner.shift import ShiftOnDuty
 from teamster.settings import Settings
@@ -36,6 +37,7 @@ class Crew:
     clock: Clock
     names: Names
     jitter: Callable[[], float]
+    logins: Logins = field(default_factory=Logins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

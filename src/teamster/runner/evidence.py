@@ -12,12 +12,14 @@ from typing import Final
 from teamster.agents import Reading
 from teamster.artifacts import (
     AttemptFile,
+    NotSealable,
     Root,
     Sealed,
     attempt_file,
     blames_disk,
     codex_home,
     files_touched,
+    first_line,
     is_unchanged,
     is_whole,
     keep_session,
@@ -31,6 +33,7 @@ from teamster.model import RUN_REPORT_SCHEMA, ExitRecord, Lost, NotStarted, Outc
 from teamster.policy import Facts, Report, report_problems
 from teamster.runner.carried import Carried
 from teamster.runner.expecting import missing_artifacts
+from teamster.runner.lineage import FIRST_LINE_BYTES_MAX, BrokenLineage, lineage
 from teamster.runner.preparing import CannotStart, sealed_base
 from teamster.runner.spools import BASELINE
 from teamster.runner.streams import is_readable, open_plain
@@ -77,7 +80,7 @@ def gather(
     kept: list[Path] = []
     sealed = None
     if keeping:
-        sealed = _seal(carried, reading, root, kept)
+        sealed = _seal(carried, reading, root, kept, troubles)
         _keep_stderr(carried, stderr, root, kept)
         _keep_workspace(carried, root, workspaces, kept, troubles)
         _flush(carried, root, kept)
@@ -164,22 +167,42 @@ def _source_kept(carried: Carried, root: Root) -> bool | None:
         return False
 
 
-def _seal(carried: Carried, reading: Reading, root: Root, kept: list[Path]) -> Sealed | None:
-    """Make the base that later steps resume from: the closure of the thread and its digests."""
+def _seal(carried: Carried, reading: Reading, root: Root, kept: list[Path], troubles: list[str]) -> Sealed | None:
+    """Make the base that later steps resume from: the closure of the thread and its digests.
+
+    An agent that did its work and left a session that can't be gone on with is no failure: it is told, and who wants
+    to resume is refused.
+    """
     if not carried.agent.sessions:
         return None
     sessions = [name for name in session_files(carried.home) if carried.agent.is_session_file(name)]
     keep_session(carried.home, sessions)
     if reading.thread_id is None:
         return None
-    closure = carried.agent.closure(sessions, reading.thread_id)
-    if not closure:
+    try:
+        closure = _closure(carried, sessions, reading.thread_id)
+        sealed = seal(carried.home, closure) if closure else None
+    except (BrokenLineage, NotSealable) as error:
+        troubles.append(f"the session can't be gone on with: {error.fact}")
         return None
-    sealed = seal(carried.home, closure)
+    if sealed is None:
+        return None
     path = root.at(attempt_file(carried.attempt.directory, AttemptFile.SESSION))
     write_snapshot(path, document(sealed.to_json()))
     kept.append(path)
     return sealed
+
+
+def _closure(carried: Carried, sessions: Sequence[str], thread_id: str) -> tuple[str, ...]:
+    def read(name: str) -> bytes:
+        try:
+            return first_line(carried.home, name, bytes_max=FIRST_LINE_BYTES_MAX)
+        except WorldError as error:
+            if blames_disk(error):
+                raise
+            raise BrokenLineage(f"{name} can't be read or unpacked") from error
+
+    return lineage(sessions, thread_id, agent=carried.agent, first_line=read)
 
 
 def _stderr(carried: Carried) -> bytes:

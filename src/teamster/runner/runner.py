@@ -144,6 +144,7 @@ class Runner:
         return self._judge(carried, ended.record, now, keeping=not crew.duty.is_over)
 
     def _judge(self, carried: Carried, record: ExitRecord | None, now: Instant, *, keeping: bool) -> Ending:
+        self._crew.logins.end(carried)
         root, workspaces, jitter = self._crew.root, self._crew.workspaces, self._crew.jitter()
         return judge(carried, record, root=root, workspaces=workspaces, keeping=keeping, now=now, jitter=jitter)
 
@@ -260,6 +261,7 @@ class Runner:
                 workspaces=crew.workspaces,
                 settings=crew.settings,
                 deadline=crew.duty.places.deadline,
+                logins=crew.logins,
             )
         except CannotStart as error:
             self._endings.append(self._refuse(carried, error.fact, error.failure_class, now))
@@ -270,6 +272,7 @@ class Runner:
             crew.host.start(parked, order)
 
     def _refuse(self, carried: Carried, fact: str, failure_class: FailureClass, now: Instant) -> Ending:
+        self._crew.logins.end(carried)
         keep_session(carried.home, ())  # the user's own configuration lies in no frozen attempt
         on_disk = inventory(self._crew.root, carried.attempt.directory)
         return refuse(carried, fact, failure_class, on_disk=on_disk, now=now, jitter=self._crew.jitter())
@@ -284,7 +287,7 @@ class Runner:
             return ()  # nothing is taken over before the files that were promised of it are there
         adopted = self._take_over(over)
         if not self._swept:
-            crew.recovery.sweep(self._carried)
+            crew.recovery.sweep(self._carried, logins=crew.logins)
             self._swept = True
         return adopted
 
@@ -373,6 +376,7 @@ class Runner:
             lines_kept=keep_whole_lines(log),
         )
         carried.cancel_requested = found.item.cancel_requested
+        crew.logins.adopt(carried)
         return carried
 
 

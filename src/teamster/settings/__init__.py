@@ -7,7 +7,7 @@ from teamster.settings.environment import PASSED_VARIABLES, is_passed
 from teamster.settings.layers import FILE_BYTES_MAX, ConfigText, Origin, config_problems, layers
 from teamster.settings.options import OPTIONS, Option
 from teamster.settings.reading import settings_from
-from teamster.settings.settings import KEY_VARIABLES, Settings
+from teamster.settings.settings import KEY_VARIABLES, Settings, StoreLimits
 
 __all__ = [
     "FILE_BYTES_MAX",
@@ -18,6 +18,7 @@ __all__ = [
     "Option",
     "Origin",
     "Settings",
+    "StoreLimits",
     "config_problems",
     "is_passed",
     "layers",

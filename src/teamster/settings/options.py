@@ -12,6 +12,7 @@ SHIFT_TTL_SECONDS_MAX: Final = 3600.0
 SLOTS_MAX: Final = 512
 HEARTBEAT_SECONDS_MAX: Final = 15 * 60.0
 STALE_SECONDS_MIN: Final = 1800.0
+STORE_SECONDS_MAX: Final = 600.0
 DAY_SECONDS: Final = 24 * 3600.0
 TEXT_CHARACTERS_MAX: Final = 4096
 
@@ -103,6 +104,10 @@ OPTIONS: Final = (
         "how long a silent harness keeps its items",
         reloads=False,
     ),
+    _number("store_connect_seconds", 1, STORE_SECONDS_MAX, "how long connecting to PostgreSQL may take", reloads=False),
+    _number("store_statement_seconds", 1, STORE_SECONDS_MAX, "how long PostgreSQL may take to answer", reloads=False),
+    _number("store_lock_seconds", 1, STORE_SECONDS_MAX, "the wait for a row that somebody else holds", reloads=False),
+    _number("store_idle_seconds", 1, STORE_SECONDS_MAX, "how long a stopped process may hold rows", reloads=False),
     Option(name="codex_program", about="the Codex to run", variable="TEAMSTER_CODEX", reloads=False),
 )
 BY_NAME: Final = {option.name: option for option in OPTIONS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +15,27 @@ KEY_VARIABLES: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLimits:
+    """How long one may wait for a database server, and how many connections a process may hold."""
+
+    connect_seconds: float = 5.0
+    statement_seconds: float = 30.0
+    lock_seconds: float = 10.0  # for a row that another transaction holds
+    idle_seconds: float = 30.0  # in the middle of a transaction: a stopped process lets go of its rows then
+    connections_max: int = 16
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if not 0 < getattr(self, each.name) < math.inf:
+                raise ValueError(f"{each.name} is {getattr(self, each.name)}: a limit is more than nothing, and ends")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that may differ between two installations; a batch records what it ran with.
 
-    `codex_configuration` is the user's own file, linked into each private home. A TTL below `SHIFT_TTL_SECONDS_MIN` is
+    `codex_configuration` is the user's own file, linked into each private home; of `codex_login` each attempt gets a
+    copy, where there is no key. A TTL below `SHIFT_TTL_SECONDS_MIN` is
     for tests alone: `settings_from` refuses it.
     """
 
@@ -38,9 +55,15 @@ class Settings:
     codex_program: str | None = None
     codex_arguments: tuple[str, ...] = ()
     codex_configuration: Path | None = None
+    codex_login: Path | None = None
     key_variable: str | None = None
     key: str | None = field(default=None, repr=False)
     agent_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    store_url: str | None = field(default=None, repr=False)  # it may hold a password; None is SQLite beneath the root
+    store_connect_seconds: float = 5.0
+    store_statement_seconds: float = 30.0
+    store_lock_seconds: float = 10.0
+    store_idle_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= SLOTS_MAX:
@@ -58,6 +81,16 @@ class Settings:
             raise ValueError("output_bytes_max and attempts_max leave nothing to do")
         if self.key is not None and not self.key_variable:
             raise ValueError("a key needs the name of its variable")
+
+    @property
+    def store_limits(self) -> StoreLimits:
+        """Return how long one may wait for a database server."""
+        return StoreLimits(
+            connect_seconds=self.store_connect_seconds,
+            statement_seconds=self.store_statement_seconds,
+            lock_seconds=self.store_lock_seconds,
+            idle_seconds=self.store_idle_seconds,
+        )
 
 
 _SPANS: Final = (

@@ -29,7 +29,7 @@ from teamster.model import (
 from teamster.store.course import UNOWNED, Course, canceled_error
 from teamster.store.leases import has_owner, is_over, lease_of, no_owner, stale
 from teamster.store.ledger import Entry, Repeat, Request, Turn
-from teamster.store.payload import digest_of_adoption, digest_of_begin, digest_of_change
+from teamster.store.payload import NOT_JSON, digest_of_adoption, digest_of_begin, digest_of_change, not_json
 from teamster.store.releasing import release
 from teamster.store.values import (
     Adoption,
@@ -116,11 +116,14 @@ def _parents(turn: Turn, item_id: ItemId) -> Mapping[StepKey, tuple[Attempt, ...
 def change_one(turn: Turn, change: Change) -> Answer:
     """Carry out one owner's move, or say why not."""
     guard = change.guard
-    request = Request(request_id=guard.request_id, digest=digest_of_change(change))
+    try:
+        request = Request(request_id=guard.request_id, digest=digest_of_change(change))
+    except NOT_JSON as wrong:
+        return Answer(item=None, refusal=not_json(f"item {guard.item_id}: what is to be kept of it", wrong))
     if (repeat := turn.ledger.repeat(guard.request_id)) is not None:
         return _again(repeat, request)
     entry = turn.ledger.entry(guard.item_id)
-    if (lost := no_owner(entry, guard, at=turn.at)) is not None:
+    if (lost := no_owner(entry, guard, at=turn.at, host=turn.host)) is not None:
         return _ended_alike(turn, entry, change, request) or Answer(item=None, refusal=lost)
     assert entry is not None
     if refusal := _refusal(entry.item, change):
@@ -247,7 +250,7 @@ def adopt_one(turn: Turn, adoption: Adoption, *, shift_id: ShiftId) -> Answer:
     if (repeat := turn.ledger.repeat(adoption.request_id)) is not None:
         return _again(repeat, request)
     adopter = turn.ledger.shift(shift_id)
-    if adopter is None or is_over(adopter, at=turn.at):
+    if adopter is None or is_over(adopter, at=turn.at, host=turn.host):
         return Answer(item=None, refusal=LeaseLost(f"shift {shift_id}: its lease is over and never comes back"))
     entry = turn.ledger.entry(adoption.item_id)
     if (refusal := not_left(entry, item_id=adoption.item_id, rev=adoption.rev, turn=turn)) is not None:
@@ -274,6 +277,6 @@ def not_left(entry: Entry | None, *, item_id: ItemId, rev: int, turn: Turn) -> L
         return stale(item_id, expected=rev, found=entry.item.rev)
     if entry.item.status not in OWNED_STATUSES:
         return LeaseLost(f"item {item_id}: it is {entry.item.status}, nobody owns it")
-    if has_owner(entry, at=turn.at):
+    if has_owner(entry, at=turn.at, host=turn.host):
         return LeaseLost(f"item {item_id}: its owner may still write", hint="end that shift first if it is dead")
     return None

@@ -32,9 +32,10 @@ from teamster.model import (
     StepId,
     StepKey,
 )
-from teamster.store.connection import Row
+from teamster.store.engine import Row
 from teamster.store.leases import lease_of
 from teamster.store.ledger import Entry
+from teamster.store.payload import NOT_JSON, not_json
 from teamster.store.routing import Lane
 from teamster.store.values import Batch, ItemDraft, Needs, Noticed, Waits
 
@@ -43,15 +44,22 @@ MOMENTS_CACHED_MAX: Final = 1024
 LANES_CACHED_MAX: Final = 1024
 _SHIFT_COLUMNS: Final = ("shift_id", "boot_id", "expires_boot_seconds", "expires_at", "renewed_at", "ended_at")
 _SHIFT_FACTS: Final = tuple(each.name for each in fields(Shift) if each.name not in _SHIFT_COLUMNS)
-_ITEM_WIDTH: Final = 25  # the columns before the shift's
+_ITEM_WIDTH: Final = 26  # the columns before the shift's
 
 
 _write = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # made once: it costs more than it does
 
 
 def to_text(value: Any) -> str:
-    """Write JSON for a column. ASCII: neither a NUL nor half a surrogate pair can be bound as text."""
-    return _write(value)
+    """Write JSON for a column. ASCII: neither a NUL nor half a surrogate pair can be bound as text.
+
+    Raises:
+        UsageError: JSON can't say it.
+    """
+    try:
+        return _write(value)
+    except NOT_JSON as wrong:
+        raise not_json("what is to be kept", wrong) from wrong
 
 
 @lru_cache(maxsize=MOMENTS_CACHED_MAX)

@@ -1,4 +1,4 @@
-"""The statements of the SQLite store, each prepared once per connection."""
+"""The statements of the SQL stores, as SQLite reads them; `postgres_sql.py` spells them for PostgreSQL."""
 
 # ruff: noqa: S608 - joined from the constants of this file alone; every value is bound
 
@@ -9,7 +9,7 @@ from typing import Final
 ITEM: Final = """
 SELECT i.seq, i.batch, i.status, i.rev, i.attempt, i.fence, i.claim_token, i.consumed, i.recoveries,
   i.cancel_requested, i.not_before, i.held_until, i.lease_expires_at, i.lease_renewed_at, i.enqueued_at, i.result,
-  i.error, d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.target, d.spec,
+  i.error, d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.target, d.spec, d.waits,
   s.shift_id, s.boot_id, s.expires_boot_seconds, s.expires_at, s.renewed_at, s.ended_at, s.facts
 FROM items i JOIN drafts d ON d.no = i.draft JOIN tallies t ON t.batch = i.batch AND t.visible = 1
   LEFT JOIN shifts s ON s.shift_id = i.shift
@@ -78,7 +78,7 @@ DELAYED_DUE: Final = """
 SELECT seq FROM items WHERE status = 'queued' AND delayed = 1 AND not_before <= ? ORDER BY not_before LIMIT ?
 """
 END_DELAY: Final = "UPDATE items SET delayed = 0 WHERE seq = ?"
-OWNED_BY_BATCH: Final = "SELECT batch, COUNT(*) FROM items WHERE shift IS NOT NULL GROUP BY batch"
+OWNED: Final = "SELECT batch FROM items WHERE shift IS NOT NULL"  # to group them here would sort, and cost four times
 HELD_KEYS: Final = """
 SELECT limit_keys, COUNT(*) FROM items WHERE shift IS NOT NULL AND limit_keys IS NOT NULL GROUP BY limit_keys
 """
@@ -174,7 +174,7 @@ PROMISES_OF_REQUEST: Final = f"{_PROMISE} WHERE request_id = ? ORDER BY seq"
 ADD_DRAFT: Final = """
 INSERT INTO drafts (item_id, dedupe_key, batch, batch_id, job_id, step_id, generation, priority, target, spec, waits,
   limit_keys, lane)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 """
 _DRAFT: Final = """
 SELECT d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.priority, d.target, d.spec, d.waits,
@@ -186,6 +186,7 @@ WAITS_OF: Final = "SELECT waits FROM drafts WHERE item_id = ?"
 KNOWN_KEY: Final = """
 SELECT d.item_id FROM drafts d JOIN tallies t ON t.batch = d.batch AND t.visible = 1 WHERE d.dedupe_key = ?
 """
+KEY_TAKEN: Final = "SELECT 1 FROM drafts WHERE dedupe_key = ?"
 ADD_WAIT: Final = "INSERT INTO waits (batch_id, job_id, step_id, draft, needs) VALUES (?, ?, ?, ?, ?)"
 WAITERS: Final = """
 SELECT d.item_id, w.needs, d.no FROM waits w JOIN drafts d ON d.no = w.draft

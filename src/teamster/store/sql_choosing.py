@@ -11,7 +11,7 @@ from teamster.kit import Instant
 from teamster.model import ItemId, Shift, is_collection
 from teamster.store import rows, sql
 from teamster.store.choosing import SET_ASIDE_MAX, Candidate, Place, choose, is_full
-from teamster.store.connection import Database, Row
+from teamster.store.engine import Engine, Row
 from teamster.store.limits import Usage
 from teamster.store.routing import is_taken
 from teamster.store.values import ClaimFilter
@@ -21,7 +21,7 @@ DELAYS_ENDED_MAX: Final = 500  # in one claim: some milliseconds
 _LAST_LANE: Final = 2**62
 
 
-def chosen(database: Database, shift: Shift, *, limit: int, at: Instant, wanted: ClaimFilter) -> Iterator[ItemId]:
+def chosen(database: Engine, shift: Shift, *, limit: int, at: Instant, wanted: ClaimFilter) -> Iterator[ItemId]:
     """Yield the items that a claim takes; each must be taken before the next is asked for."""
     due = rows.text_at(at.wall)
     turn, some_due, some_shelved = database.rows(sql.OUTLOOK, (due,))[0]
@@ -43,18 +43,18 @@ def chosen(database: Database, shift: Shift, *, limit: int, at: Instant, wanted:
     database.run_many(sql.SERVE, [(served, batch) for batch, served in turns.items()])
 
 
-def usage_of(database: Database) -> Usage:
+def usage_of(database: Engine) -> Usage:
     """Return who holds what now, counted from the items that are owned."""
 
     def maximum_of(limit_key: str) -> int | None:
         row = database.row(sql.MAXIMUM, (limit_key,))
         return None if row is None else int(row[0])
 
-    owned: Counter[int] = Counter(dict(database.rows(sql.OWNED_BY_BATCH)))
+    owned = Counter(batch for (batch,) in database.rows(sql.OWNED))
     return Usage(held=lambda: held_keys(database), maximum_of=maximum_of, owned=owned)
 
 
-def held_keys(database: Database) -> Counter[str]:
+def held_keys(database: Engine) -> Counter[str]:
     """Count how many owned items name each key of a limit."""
     held: Counter[str] = Counter()
     for text, count in database.rows(sql.HELD_KEYS):
@@ -63,7 +63,7 @@ def held_keys(database: Database) -> Counter[str]:
     return held
 
 
-def _lanes(database: Database, shift: Shift, wanted: ClaimFilter) -> dict[int, Place]:
+def _lanes(database: Engine, shift: Shift, wanted: ClaimFilter) -> dict[int, Place]:
     """Return the lanes from which this claim takes, each with its batch."""
     places: dict[int, Place] = {}
     found: dict[int, Place] = {}
@@ -82,7 +82,7 @@ def _lanes(database: Database, shift: Shift, wanted: ClaimFilter) -> dict[int, P
 class _Page:
     """How one claim reads: until which moment, how much at a time."""
 
-    database: Database
+    database: Engine
     due: str
     rows_max: int
 
@@ -120,27 +120,30 @@ class _Queue:
         self._statement = statement
         self._values = values
         self._rows: deque[Row] = deque()
+        self._head: Candidate | None = None
         self._has_more = True
         self._aside: list[tuple[int, str | None, int]] = []
 
     def head(self) -> Candidate | None:
         """Return the first item left; one whose moment has not come after all waits for it again."""
-        while self._fill():
-            priority, seq, item_id, limit_keys, not_before = self._rows[0]
-            if not_before is None or not_before <= self._page.due:
-                keys = rows.keys_from_text(limit_keys)
-                return Candidate(item_id=ItemId(item_id), seq=seq, priority=priority, limit_keys=keys)
-            self._aside.append((1, None, seq))
-            self._rows.popleft()
-        return None
+        while self._head is None and self._fill():
+            priority, seq, item_id, limit_keys, not_before = self._rows.popleft()
+            if not_before is not None and not_before > self._page.due:
+                self._aside.append((1, None, seq))
+                continue
+            keys = rows.keys_from_text(limit_keys)
+            self._head = Candidate(item_id=ItemId(item_id), seq=seq, priority=priority, limit_keys=keys)
+        return self._head
 
     def take(self) -> None:
         """Leave out the head: it was taken."""
-        self._rows.popleft()
+        self._head = None
 
     def set_aside(self, limit_key: str) -> None:
         """Leave out the head until this limit has room again."""
-        self._aside.append((0, limit_key, self._rows.popleft()[1]))
+        assert self._head is not None
+        self._aside.append((0, limit_key, self._head.seq))
+        self._head = None
 
     def keep_aside(self) -> None:
         """Write what was set aside."""
@@ -162,7 +165,7 @@ class _Stalled(_Queue):
     def set_aside(self, limit_key: str) -> None:
         """Leave out the head."""
         del limit_key
-        self._rows.popleft()
+        self._head = None
 
     def _fill(self) -> bool:
         filled = super()._fill()

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-import apsw
-
 from teamster.model import (
     Attempt,
     BatchId,
@@ -28,7 +26,7 @@ from teamster.model import (
     is_collection,
 )
 from teamster.store import rows, sql
-from teamster.store.connection import Database, Row
+from teamster.store.engine import Engine, Row
 from teamster.store.ledger import Ending, Entry, Repeat, Request, Waiter
 from teamster.store.routing import Lane, lane_of
 from teamster.store.values import ItemDraft, Needs, Waits
@@ -36,13 +34,15 @@ from teamster.store.values import ItemDraft, Needs, Waits
 HOUSE_SHIFT = ""  # rows of the outbox that whoever comes first writes
 
 
-class SqliteLedger:
+class SqlLedger:
     """The open transaction of one connection."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Engine) -> None:
         self._database = database
         self._places: dict[ItemId, tuple[int, int]] = {}  # item to its seq and batch
         self._drafts: dict[ItemId, tuple[int, int]] = {}  # item to its draft's number and batch
+        self._batches: dict[BatchId, int] = {}
+        self._waits: dict[ItemId, str | None] = {}  # as text: few claims look at them
         self._lanes: dict[tuple[int, Lane], int] = {}
         self._events: list[Row] = []
         self._requests: set[RequestId] = set()  # of events that are not written yet
@@ -53,7 +53,7 @@ class SqliteLedger:
 
     @classmethod
     @contextmanager
-    def open(cls, database: Database) -> Iterator[SqliteLedger]:
+    def open(cls, database: Engine) -> Iterator[SqlLedger]:
         """Run one transaction."""
         with database.transaction():
             ledger = cls(database)
@@ -69,8 +69,11 @@ class SqliteLedger:
         for batch in {batch for batch, _ in self._counts}:
             changes = [self._counts[batch, column] for column in sql.TALLY_COLUMNS]
             if any(changes):
-                self._database.run(sql.COUNT, (*changes, batch))
+                self._count(batch, changes)
         self._counts.clear()
+
+    def _count(self, batch: int, changes: Sequence[int]) -> None:
+        self._database.write(sql.COUNT, (*changes, batch))
 
     def shift(self, shift_id: ShiftId) -> Shift | None:
         """Return a shift."""
@@ -80,9 +83,11 @@ class SqliteLedger:
     def entry(self, item_id: ItemId) -> Entry | None:
         """Return an item that has a record."""
         row = self._database.row(sql.ITEM_BY_ID, (item_id,))
-        if row is None:
-            return None
+        return None if row is None else self._entry(item_id, row)
+
+    def _entry(self, item_id: ItemId, row: Row) -> Entry:
         self._places[item_id] = (row[0], row[1])
+        self._waits[item_id] = row[25]
         return rows.entry_from_row(row)
 
     def record(
@@ -99,8 +104,7 @@ class SqliteLedger:
         found = before.item
         values = rows.item_to_row(after, held_until_boot_seconds=held_until_boot_seconds)
         guard = (seq, found.rev, found.status.value, found.claim_token)
-        changed = self._database.run(sql.MOVE_ITEM, (*values, *guard))
-        assert changed == 1, f"{after.item_id} changed inside of a transaction"
+        self._database.write(sql.MOVE_ITEM, (*values, *guard), rows=1)
         if found.status is not after.status:
             self._counts[batch, found.status.value] -= 1
             self._counts[batch, after.status.value] += 1
@@ -156,7 +160,7 @@ class SqliteLedger:
 
     def put_attempt(self, attempt: Attempt) -> None:
         """Add an attempt, or replace it."""
-        self._database.run(sql.PUT_ATTEMPT, rows.attempt_to_row(attempt))
+        self._database.write(sql.PUT_ATTEMPT, rows.attempt_to_row(attempt))
 
     def last_attempt(self, item_id: ItemId) -> Attempt | None:
         """Return the newest attempt of an item."""
@@ -165,7 +169,7 @@ class SqliteLedger:
 
     def drop_attempt(self, attempt: Attempt) -> None:
         """Remove an attempt that never was."""
-        self._database.run(sql.DROP_ATTEMPT, (attempt.run_id,))
+        self._database.write(sql.DROP_ATTEMPT, (attempt.run_id,))
 
     def attempts_of(self, step: StepKey) -> tuple[Attempt, ...]:
         """Return the attempts of a step, oldest first."""
@@ -186,11 +190,8 @@ class SqliteLedger:
         batch_id, job_id = (about.batch_id, about.job_id) if isinstance(about, StepKey) else (about, None)
         promiser = self.promiser if shift_id is None else shift_id
         request_id = None if request is None else request.request_id
-        if self._last_promise is None:
-            found = self._database.row(sql.LAST_PROMISE)
-            self._last_promise = 0 if found is None else int(found[0])
         promised = []
-        for seq, file in enumerate(files, start=self._last_promise + 1):
+        for seq, file in zip(self._promise_numbers(len(files)), files, strict=True):
             self._promises.append(
                 (seq, promiser, request_id, batch_id, job_id, file.path, file.file_class.value, file.content)
             )
@@ -204,8 +205,16 @@ class SqliteLedger:
                     job_id=job_id,
                 )
             )
-        self._last_promise += len(files)
         return tuple(promised)
+
+    def _promise_numbers(self, count: int) -> Sequence[int]:
+        """Return numbers for new rows of the outbox; one that was dropped is never given again."""
+        if self._last_promise is None:
+            found = self._database.row(sql.LAST_PROMISE)
+            self._last_promise = 0 if found is None else int(found[0])
+        first = self._last_promise + 1
+        self._last_promise += count
+        return range(first, first + count)
 
     def draft(self, item_id: ItemId) -> ItemDraft | None:
         """Return what an item was drafted from."""
@@ -213,8 +222,9 @@ class SqliteLedger:
 
     def waits_of(self, item_id: ItemId) -> tuple[Waits, ...]:
         """Return all that an item waited for at first."""
-        row = self._database.row(sql.WAITS_OF, (item_id,))
-        return () if row is None else rows.waits_from_text(row[0])
+        if item_id not in self._waits:
+            self._waits[item_id] = (self._database.row(sql.WAITS_OF, (item_id,)) or (None,))[0]
+        return rows.waits_from_text(self._waits[item_id])
 
     def _draft(self, row: Row | None) -> ItemDraft | None:
         if row is None:
@@ -232,7 +242,7 @@ class SqliteLedger:
         """Tell whether a batch is there; a collection is made where it isn't."""
         found = self._database.row(sql.BATCH_NO, (home,))
         if found is None and is_collection(home):
-            number = self._database.insert(sql.ADD_BATCH, (home, "", None, "{}"))
+            number = self._inserted(sql.ADD_BATCH, (home, "", None, "{}"))
             self._database.run(sql.ADD_TALLY, (number, 1, None))
             return True
         return found is not None and bool(found[2])
@@ -241,36 +251,50 @@ class SqliteLedger:
         """Keep a draft with what it still waits for."""
         batch = self._batch_no(draft.home)
         lane = self._lane_no(batch, draft)
-        try:
-            number = self._database.insert(sql.ADD_DRAFT, rows.draft_to_row(draft, batch=batch, lane=lane))
-        except apsw.ConstraintError as error:
-            if str(error).endswith("dedupe_key"):
-                raise UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken") from error
-            raise UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id") from error
+        number = self._add_draft(draft, rows.draft_to_row(draft, batch=batch, lane=lane))
         self._drafts[draft.item_id] = (number, batch)
         self._counts[batch, "waiting"] += 1
         for waits in unmet:
             step = waits.step
-            self._database.run(sql.ADD_WAIT, (step.batch_id, step.job_id, step.step_id, number, waits.needs.value))
+            self._database.write(sql.ADD_WAIT, (step.batch_id, step.job_id, step.step_id, number, waits.needs.value))
+
+    def _add_draft(self, draft: ItemDraft, row: Row) -> int:
+        number = self._database.insert(sql.ADD_DRAFT, row)
+        if number is None:
+            raise taken(draft, by_key=self._database.row(sql.KEY_TAKEN, (draft.dedupe_key,)) is not None)
+        return number
+
+    def _add_item(self, number: int, item: Item) -> int:
+        return self._inserted(sql.ADD_ITEM, (rows.text_at(item.enqueued_at), number))
+
+    def expect(self, drafts: Sequence[ItemDraft]) -> None:
+        """Hear which drafts are about to come: where each question takes its time, they can be asked at once."""
+
+    def _inserted(self, statement: str, values: Row) -> int:
+        number = self._database.insert(statement, values)
+        assert number is not None
+        return number
 
     def _batch_no(self, batch_id: BatchId) -> int:
-        row = self._database.row(sql.BATCH_NO, (batch_id,))
-        assert row is not None
-        return int(row[0])
+        if batch_id not in self._batches:
+            row = self._database.row(sql.BATCH_NO, (batch_id,))
+            assert row is not None
+            self._batches[batch_id] = int(row[0])
+        return self._batches[batch_id]
 
     def _lane_no(self, batch: int, draft: ItemDraft) -> int:
         place = (batch, lane_of(draft))
         if place not in self._lanes:
             values = (batch, rows.to_text(place[1].to_json()))
             found = self._database.row(sql.LANE_NO, values)
-            self._lanes[place] = self._database.insert(sql.ADD_LANE, values) if found is None else int(found[0])
+            self._lanes[place] = self._inserted(sql.ADD_LANE, values) if found is None else int(found[0])
         return self._lanes[place]
 
     def enqueue(self, item: Item, event: Event) -> None:
         """Give a draft its record."""
         number, batch = self._drafts[item.item_id]
-        self._database.run(sql.DROP_WAITS_OF, (number,))
-        seq = self._database.insert(sql.ADD_ITEM, (rows.text_at(item.enqueued_at), number))
+        self._database.write(sql.DROP_WAITS_OF, (number,))
+        seq = self._add_item(number, item)
         self._counts[batch, "waiting"] -= 1
         self._counts[batch, item.status.value] += 1
         self._events.append(self._event_row(seq, event, None, item))
@@ -290,7 +314,14 @@ class SqliteLedger:
         where = (step.batch_id, step.job_id, step.step_id)
         free = []
         for waiter in waiters:
-            self._database.run(sql.DROP_WAIT, (*where, waiter.number, waiter.needs.value))
+            self._database.write(sql.DROP_WAIT, (*where, waiter.number, waiter.needs.value))
             if self._database.row(sql.STILL_WAITS, (waiter.number,)) is None:
                 free.append(self._draft(self._database.row(sql.DRAFT_BY_NO, (waiter.number,))))
         return [draft for draft in free if draft is not None]
+
+
+def taken(draft: ItemDraft, *, by_key: bool) -> UsageError:
+    """Say what of a draft is another one's."""
+    if by_key:
+        return UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken")
+    return UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id")
