@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from teamster.intake import SCHEMA_FILE, launch_table_schema
 from teamster.kit import write_snapshot
 from teamster.model import (
     COMMANDS,
@@ -34,6 +35,7 @@ def schemas() -> dict[str, Mapping[str, Any]]:
     return {
         "contract_v1_event.schema.json": _document(EVENT),
         "contract_v1_record.schema.json": _document(RECORD, parts=[form for form in FORMS if form is not RECORD]),
+        SCHEMA_FILE.name: launch_table_schema(),
         "run_report.schema.json": RUN_REPORT_SCHEMA,
     }
 
@@ -102,6 +104,7 @@ def _table(head: list[str], rows: Iterable[list[str]]) -> str:
 
 if __name__ == "__main__":
     contents = {FOLDER / name: written(schema) for name, schema in schemas().items()}
+    contents[SCHEMA_FILE] = written(launch_table_schema())  # the one that is shipped with the package
     contents[PAGE] = render(PAGE.read_text(encoding="utf-8"))
     for path, content in contents.items():
         write_snapshot(path, content.encode(), mode=FILE_MODE)
