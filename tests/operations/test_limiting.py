@@ -9,7 +9,7 @@ import pytest
 
 from operations.place import Place, step
 from teamster.model import BatchId, JobId, Table
-from teamster.operations import retry, submit
+from teamster.operations import rehearsed, retry, submit
 
 ALONE = "mkdir busy || exit 9; sleep 0.05; rmdir busy"
 
@@ -90,6 +90,15 @@ def test_a_step_that_names_a_runner_is_for_that_one_alone(place: Place) -> None:
     store.close()
 
     assert {draft.runner_affinity for draft in drafts if draft is not None} == {"somewhere-else"}
+
+
+def test_a_rehearsal_waits_for_no_runner_of_another_name(place: Place) -> None:
+    """Nobody of that name will ever come to a rehearsal; it must show what the table does all the same."""
+    table = place.read(place.write_jobs("table.json", three(place, "a", runner_affinity={"runner_id": "elsewhere"})))
+    batch_id = rehearsed(place.harness, table).batch_id
+    place.work(batch_id)
+
+    assert place.board(batch_id).is_settled
 
 
 def test_limits_are_kept_with_the_batch_and_change_no_other_digest(place: Place) -> None:

@@ -34,6 +34,8 @@ def check_graph(jobs: Sequence[Sequence[Waiter]]) -> None:
     """Note every circle with its way round; those between jobs are looked for where no job has one of its own."""
     waiters: list[Waiter] = []
     for of_job in jobs:
+        if not any(waiter.waits for waiter in of_job):
+            continue
         own = [_of_own_job(waiter) for waiter in of_job]
         waiters += of_job if not _circles(own) else [_of_other_jobs(waiter) for waiter in of_job]
     if any(wait.step[0] != waiter.step[0] for waiter in waiters for wait in waiter.waits):

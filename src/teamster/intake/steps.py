@@ -113,8 +113,10 @@ class StepDraft:
 def read_steps(items: Sequence[Fields], step_ids: Sequence[str], around: Surroundings, desk: Desk) -> list[StepDraft]:
     """Read the steps of a job."""
     drafts = [_draft(fields, step_id, around, desk) for fields, step_id in zip(items, step_ids, strict=True)]
-    _check_sources(drafts)
-    _check_affinities(drafts)
+    if any(draft.resume is not None for draft in drafts):
+        _check_sources(drafts)
+    if any(draft.manner.affinity is not None for draft in drafts):
+        _check_affinities(drafts)
     return drafts
 
 

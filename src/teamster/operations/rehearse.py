@@ -26,7 +26,7 @@ def rehearsed(harness: Harness, table: Table) -> Submitted:
         UsageError: a working directory is too large to be cloned.
         WorldError: the disk failed.
     """
-    named = replace(table, batch_id=_open_rehearsal(harness, table.batch_id))
+    named = replace(_for_any_runner(table), batch_id=_open_rehearsal(harness, table.batch_id))
     cloned = clone_directories(named, harness.root.path / CLONES / named.batch_id, leave_out=(harness.root.path,))
     return submit(harness, cloned, new=True)
 
@@ -41,6 +41,12 @@ def serve_scenario(choice: RootChoice, *, scenario: Path | None, port: int, tell
         UsageError: it can't be read, the port is taken, or one is served already.
     """
     serve_model(folder=choice.for_rehearsal().path / SERVED, scenario=scenario, port=port, tell=tell)
+
+
+def _for_any_runner(table: Table) -> Table:
+    """Take away what names a runner: a rehearsal has only its own, and would wait for another one for ever."""
+    jobs = (replace(job, steps=tuple(replace(step, affinity=None) for step in job.steps)) for job in table.jobs)
+    return replace(table, jobs=tuple(jobs))
 
 
 def _open_rehearsal(harness: Harness, batch_id: BatchId) -> BatchId:
