@@ -131,6 +131,15 @@ def test_a_template_may_name_the_job_of_another_template_by_its_row(tmp_path: Pa
     assert [[found.job_id for found in job.steps[0].references] for job in read.jobs[2:]] == [["look-x-1"], ["look-y"]]
 
 
+@pytest.mark.req("PH-6.4d")
+def test_the_number_of_references_is_bounded(tmp_path: Path) -> None:
+    """A megabyte of them would be put together again at each try."""
+    assert (
+        "it has 60000 references to earlier steps, the limit is 100"
+        in only(refuse(tmp_path, two("{steps.a.run_id}" * 60_000))).fact
+    )
+
+
 def test_a_command_takes_no_references(tmp_path: Path) -> None:
     """An agent's words as an argument of a program would be more than data."""
     content = table({"step_id": "a"}, {"prompt": None, "command": ["echo", SUMMARY], "depends_on": "a"})

@@ -212,6 +212,15 @@ def test_templates_count_as_the_jobs_that_they_make(tmp_path: Path) -> None:
     assert "more than 5 rows" in only(refuse(tmp_path, template("r.csv", {"prompt": "{item}"}), limits=limits)).fact
 
 
+@pytest.mark.parametrize("field", ["prompt", "command", "step_id"])
+def test_a_cell_that_stands_in_a_text_many_times_is_bounded(tmp_path: Path, field: str) -> None:
+    """A megabyte, a thousand times, would be a gigabyte before anybody had looked at it."""
+    written = "{item}" * 600
+    content = template(["x" * 1_000_000], {field: [written] if field == "command" else written})
+
+    assert any("characters" in problem.fact for problem in refuse(tmp_path, content))
+
+
 def test_a_template_is_the_table_that_it_stands_for(tmp_path: Path) -> None:
     """What runs is what counts: written out by hand it is the same batch."""
     short = accept(tmp_path, template(["a", "b"], {"prompt": "{item}"}, job_id="j-{item}"))

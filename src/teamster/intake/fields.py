@@ -69,7 +69,11 @@ class Fields:
         row = self.row
         if row is None:
             return text
-        return row.filled(text, lambda name: row.note_unknown(name, path, self.problems), fit=fit, later=later)
+        try:
+            return row.filled(text, lambda name: row.note_unknown(name, path, self.problems), fit=fit, later=later)
+        except ValueError as error:
+            self.problems.add(path, str(error), "put it into a file of the repository, and name that")
+            return text
 
     def word(self, name: str, *, characters_max: int) -> str | None:
         """Read text that may be missing, and may not be blank."""

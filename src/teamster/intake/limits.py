@@ -22,6 +22,7 @@ class Limits:
     packs_max: int = 200
     csv_bytes_max: int = 16 * 1024 * 1024
     prompt_bytes_max: int = 1024 * 1024
+    references_max: int = 100
     steps_bytes_max: int = 128 * 1024 * 1024
     schema_bytes_max: int = 64 * 1024
     labels_max: int = 64

@@ -49,7 +49,10 @@ def assign_ids(items: Sequence[Fields], name: str, prefix: str, limits: Limits) 
 
 
 def _filled(fields: Fields, text: str) -> str:
-    return text if fields.row is None else fields.row.filled(text, lambda _: None, fit=as_id)
+    try:
+        return text if fields.row is None else fields.row.filled(text, lambda _: None, fit=as_id)
+    except ValueError:
+        return text  # noted when it was read
 
 
 def _numbered(fields: Fields, prefix: str) -> str:

@@ -80,6 +80,8 @@ class Prompts:
 
         A program of one's own may do without a prompt; whoever resumes may have nothing but an appendix.
         """
+        if self.scale.is_full:
+            return Prompt()
         own = self._own(step, job_folder)
         added = self._word(step, "append_prompt")
         if needed and own is None and not (added and step.has("resume_from")) and not _says(step):
@@ -99,17 +101,24 @@ class Prompts:
         if not text.strip() or not (named or step.filled(text, path).strip()):
             step.add(name, "it is blank", "say something, or leave the key out")
             return None
+        if len(named) > self.limits.references_max:
+            fact = f"it has {len(named)} references to earlier steps, the limit is {self.limits.references_max}"
+            step.add(name, fact, "refer to paths, or let a step in between put things together")
+            return None
         whole = Prompt(text=step.filled(texts[0], path))
         for reference, following in zip(named, texts[1:], strict=True):
-            found: tuple[Reference, ...] = ()
-            said = step.filled(reference, path, fit=as_id)
-            try:
-                found = (Reference.read(said, at=len(whole.text)),)
-            except ValueError as error:
-                step.add(name, str(error), f"{REFERENCE_RULE}; {{{{{said}}}}} passes the braces on")
-            text = f"{whole.text}{{{said}}}{step.filled(following, path)}"
-            whole = Prompt(text=text, references=(*whole.references, *found))
+            whole = self._with_reference(whole, step, reference, name)
+            whole = replace(whole, text=whole.text + step.filled(following, path))
         return whole
+
+    def _with_reference(self, before: Prompt, step: Fields, written: str, name: str) -> Prompt:
+        said = step.filled(written, step.at(name), fit=as_id)
+        references = before.references
+        try:
+            references = (*references, Reference.read(said, at=len(before.text)))
+        except ValueError as error:
+            step.add(name, str(error), f"{REFERENCE_RULE}; {{{{{said}}}}} passes the braces on")
+        return Prompt(text=f"{before.text}{{{said}}}", references=references)
 
     def _own(self, step: Fields, job_folder: Path | None) -> Prompt | None:
         if only_one(step, ("prompt", "prompt_ref")):

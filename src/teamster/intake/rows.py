@@ -15,6 +15,7 @@ from teamster.intake.parsed import FieldPath, Problems
 ITEM: Final = "item"  # what an entry is called that is no mapping
 NUMBER: Final = "row"  # the number of the row, from 1
 COLUMNS_SHOWN_MAX: Final = 10
+FILLED_CHARACTERS_MAX: Final = 2 * 1024 * 1024
 _BRACES: Final = re.compile(r"\{\{([^{}\n]+)\}\}|\{([^{}\n]+)\}")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _ALONE: Final = re.compile(r"\{[^{}\n]+\}")
@@ -37,9 +38,14 @@ class Row:
 
         Braces around something that looks like no name, as in JSON or in code, are left alone. Names that are filled
         in `later` stay as they are, and so does what is doubled for that time.
+
+        Raises:
+            ValueError: it would become larger than anything that may be kept: a cell can stand in a text many times.
         """
+        room = FILLED_CHARACTERS_MAX - len(text)
 
         def filled(match: re.Match[str]) -> str:
+            nonlocal room
             doubled, name = match.groups()
             if doubled is not None:
                 stays = bool(later) and _LATER.fullmatch(doubled)
@@ -49,7 +55,11 @@ class Row:
             if name not in self.values:
                 unknown(name)
                 return match[0]
-            return fit(self.values[name])
+            value = fit(self.values[name])
+            room -= len(value)
+            if room < 0:
+                raise ValueError(f"once its row is put in, it has more than {FILLED_CHARACTERS_MAX} characters")
+            return value
 
         return _BRACES.sub(filled, text)
 

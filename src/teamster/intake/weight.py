@@ -14,6 +14,11 @@ class Scale:
     bytes_max: int
     _bytes: int = 0
 
+    @property
+    def is_full(self) -> bool:
+        """Nothing may be put together any more; that was noted."""
+        return self._bytes > self.bytes_max
+
     def takes(self, step: Fields, size: int) -> bool:
         """Count some bytes of a step; tell whether there was room for them."""
         had_room = self._bytes <= self.bytes_max
