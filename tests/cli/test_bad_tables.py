@@ -66,7 +66,11 @@ BAD: dict[str, tuple[str, Make, str]] = {
     "a prompt beyond the roots": ("t.json", job(steps=[{"prompt_ref": "/etc/passwd"}]), "lies outside"),
     "a prompt through a link": ("t.json", job(steps=[{"prompt_ref": "away/passwd"}]), "lies outside"),
     "no such agent": ("t.json", job(agent="coder"), "'coder' is none of"),
-    "no repository": ("t.json", job(steps=[{"prompt": "x"}]), "codex works in git repositories only"),
+    "no repository": (
+        "t.json",
+        job(working_directory="/", steps=[{"prompt": "x"}]),
+        "codex works in git repositories only",
+    ),
     "no such program": ("t.json", job(steps=[{"command": ["no-such-program"]}]), "no-such-program"),
     "no such step": ("t.json", job(steps=[{**step("b", "true"), "depends_on": "x.y"}]), "there is no job 'x'"),
     "a circle": ("t.json", job(steps=[{**step("b", "true"), "depends_on": "b"}]), "it waits for itself: b -> b"),
