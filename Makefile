@@ -45,6 +45,7 @@ conformance: $(VENV)/.dev ## Print every requirement with the tests that prove i
 docs: $(VENV)/.dev ## Write what is generated again: docs/states.md, schemas/, the tables of docs/contract-v1.md
 	@$(BIN)/python scripts/states.py
 	@$(BIN)/python scripts/schemas.py
+	@$(BIN)/python scripts/launch_table.py
 
 requirements: $(VENV)/.uv ## Renew the pins under requirements/ from pyproject.toml
 	@BIN=$(BIN) sh scripts/requirements.sh

@@ -10,7 +10,8 @@ import pytest
 
 from intake.writing import GOAL, refuse
 from teamster.intake import LIMITS, read_table, table_from
-from teamster.intake.keys import INHERITED, LATER, LATER_VALUES, LEVELS
+from teamster.intake.keys import LATER_VALUES, LEVELS
+from teamster.intake.shapes import INHERITED, SHAPES, Shapes
 from teamster.model import APPROVAL_POLICIES, PLACEHOLDERS, SANDBOXES, TableDefaults
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,18 +30,27 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines[1:]]
 
 
+def listed(heading: str) -> list[tuple[str, str]]:
+    """Return the fields below a heading, and what is said of each."""
+    return [(row[0], row[3]) for row in rows(heading)]
+
+
+def told(shapes: Shapes) -> list[tuple[str, str]]:
+    """Return fields of the reader in the same form."""
+    return [(name, shape["description"].strip("`")) for name, shape in shapes.items()]
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_page_lists_the_fields_that_the_reader_knows(level: str) -> None:
     """A field that is not on the page can't be found, one that is not in the reader is a lie."""
-    inherited = INHERITED if level in HEADINGS else ()
+    inherited = INHERITED if level in HEADINGS else {}
 
-    assert [row[0] for row in rows(HEADINGS.get(level, level))] == [
-        name for name in LEVELS[level] if name not in inherited
-    ]
+    own = {name: shape for name, shape in SHAPES[level].items() if name not in inherited}
+    assert listed(HEADINGS.get(level, level)) == told(own)
 
 
 def test_the_page_lists_what_may_stand_anywhere() -> None:
-    assert [row[0] for row in rows("Anywhere")] == list(INHERITED)
+    assert listed("Anywhere") == told(INHERITED)
 
 
 def test_the_page_lists_the_words_that_may_be_chosen() -> None:
@@ -51,7 +61,7 @@ def test_the_page_lists_the_words_that_may_be_chosen() -> None:
 
 
 def test_the_page_lists_what_comes_later() -> None:
-    expected = [(level, name) for level, names in (*LATER.items(), *LATER_VALUES.items()) for name in names]
+    expected = [(level, name) for level, names in LATER_VALUES.items() for name in names]
 
     assert [(row[0], row[1]) for row in rows("Known, and not yet there")] == expected
 

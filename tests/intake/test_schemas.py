@@ -90,7 +90,7 @@ def test_a_schema_may_point_within_itself(tmp_path: Path) -> None:
     [
         ("{", "s.json:1:2: it is not JSON"),
         ("[]", "s.json holds no schema"),
-        ('{"a": 1, "a": 2}', "s.json: a: the key stands more than once"),
+        ('{"a": 1, "a": 2}', "s.json:1:2: a: the key stands more than once"),
         ("", "s.json:1:1: it is not JSON"),
         (" " * 300_000, "has 300000 bytes, the limit is 65536"),
     ],

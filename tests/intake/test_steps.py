@@ -48,7 +48,7 @@ def test_a_thread_may_be_named_by_its_uuid(tmp_path: Path) -> None:
         ("b", "resume_from", "there is no step 'b'"),
         ({"step_id": "b"}, "resume_from.step_id", "there is no step 'b'"),
         ({"step_id": "a", "selector": "best"}, "resume_from.selector", "'best' is none of latest_successful, latest"),
-        ({"step_id": "a", "run_id": "r"}, "resume_from.selector", "run_id is known but not yet supported"),
+        ({"step_id": "a", "run_id": "r"}, "resume_from.run_id", "known but not yet supported"),
         ({"step_id": "a", "selector": "latest", "run_id": "r"}, "resume_from.run_id", "it means nothing"),
         ({"step_id": "a", "codex_thread_id": "last"}, "resume_from.codex_thread_id", "'last' is no UUID"),
         ({"step_id": "a", "step": "a"}, "resume_from.step", "a resume_from has no such key"),

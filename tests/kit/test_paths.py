@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamster.kit import OutsideRoot, open_beneath, paths, read_beneath
+from teamster.kit import OutsideRoot, open_beneath, open_folder_beneath, paths, read_beneath
 
 
 @pytest.fixture
@@ -119,3 +119,23 @@ def test_no_text_opens_anything_outside(tmp_path_factory: pytest.TempPathFactory
 
     with pytest.raises((OutsideRoot, FileNotFoundError)):
         open_beneath(root, relative)
+
+
+@pytest.mark.parametrize("relative", [".", "folder", "./folder/."])
+def test_a_folder_beneath_is_opened(root: Path, relative: str) -> None:
+    descriptor = open_folder_beneath(root, relative)
+
+    assert os.fstat(descriptor).st_ino == (root / relative).stat().st_ino
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    "relative", ["..", "folder/..", "/", "folder-link", "folder-out", "folder/file", "fifo", "x/y"]
+)
+def test_no_other_folder_is_opened(root: Path, relative: str) -> None:
+    """A link is no folder, even where it leads to one beneath; and no descriptor is left behind."""
+    before = len(list(Path("/proc/self/fd").iterdir()))
+
+    with pytest.raises((OutsideRoot, OSError)):
+        open_folder_beneath(root, relative)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -139,6 +139,37 @@ def test_the_limits_of_a_step_are_those_of_its_policy() -> None:
     assert (limits.attempts_max, limits.backoff_seconds_first, limits.backoff_seconds_max) == (4, 1.5, 9.0)
 
 
+ALSO_DOUBTED: Final = RetryLimits(attempts_max=3, on_statuses=("failed", "needs_attention"))
+
+
+@pytest.mark.req("PH-7.5")
+@pytest.mark.parametrize("failure_class", [None, *FailureClass], ids=str)
+def test_what_needs_attention_is_tried_again_only_on_request_and_never_where_evidence_is_in_doubt(
+    failure_class: FailureClass | None,
+) -> None:
+    """Another try can mend a missing artifact or a bad report; it can't mend a base that was touched."""
+    verdict = Verdict(status=AttemptStatus.NEEDS_ATTENTION, failure_class=failure_class, reason="a reason")
+    answers = [
+        after_attempt(verdict, consumed=consumed, recoveries=0, limits=limits, now=NOW, jitter=0.0)
+        for limits, consumed in ((LIMITS, 0), (ALSO_DOUBTED, 0), (ALSO_DOUBTED, 2))
+    ]
+    may_clear = failure_class in {None, FailureClass.INVALID_REPORT}
+
+    assert [isinstance(answer, Retry) and answer.consumes for answer in answers] == [False, may_clear, False]
+
+
+@pytest.mark.req("PH-7.5")
+def test_a_policy_without_failures_tries_none_again_but_what_was_lost() -> None:
+    """A lost attempt is our fault and consumes nothing: no policy of a table can forbid to make it good."""
+    limits = RetryLimits(attempts_max=3, on_statuses=())
+
+    def follows(failure_class: FailureClass) -> Retry | GiveUp:
+        return after_attempt(failed(failure_class), consumed=0, recoveries=0, limits=limits, now=NOW, jitter=0.0)
+
+    assert isinstance(follows(FailureClass.AGENT_FAILED), GiveUp)
+    assert follows(FailureClass.LOST) == Retry(at=NOW, consumes=False)
+
+
 @pytest.mark.parametrize(
     "broken",
     [

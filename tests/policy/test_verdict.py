@@ -191,6 +191,15 @@ ROWS: Final = (
         replace(CODEX, report=report("needs_attention"), cancel_requested=True),
     ),
     row(
+        "it is done, and something of `artifacts_expected` is not there",
+        A.NEEDS_ATTENTION,
+        None,
+        replace(CODEX, artifacts_missing=("a.txt is not there",)),
+        replace(CODEX, artifacts_missing=("a.txt is not there",), cancel_requested=True),
+        replace(CODEX, artifacts_missing=("a.txt is a link",), outcome=Stopped()),
+        replace(COMMAND, artifacts_missing=("a.txt is not there",)),
+    ),
+    row(
         "it is done, and its report says `ok`",
         A.SUCCEEDED,
         None,
@@ -244,6 +253,7 @@ all_facts = st.builds(
     source_digest_kept=st.sampled_from((None, True, False)),
     cancel_requested=st.booleans(),
     evidence_lost=st.booleans(),
+    artifacts_missing=st.sampled_from(((), ("a is not there",), ("a is not there", "b is a link"))),
 )
 
 
@@ -294,6 +304,7 @@ def test_only_a_finished_agent_with_a_good_word_succeeds(facts: Facts) -> None:
 
     assert is_done(facts)
     assert not facts.evidence_lost
+    assert not facts.artifacts_missing
     assert facts.source_digest_kept is not False
     assert facts.asked_thread in {None, facts.returned_thread}
     if facts.report is None:

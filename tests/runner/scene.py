@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -304,7 +304,7 @@ def _item(job_id: JobId, one: Step) -> ItemDraft:
         generation=1,
         target={"step_id": one.step_id},
         spec=one.to_json(),
-        waits=tuple(Waits(step=replace(key, step_id=need.step_id), needs=Needs(need.needs)) for need in one.depends_on),
+        waits=tuple(Waits(step=need.within(BATCH, job_id), needs=Needs(need.needs)) for need in one.depends_on),
     )
 
 

@@ -13,6 +13,7 @@ from teamster.cli.cancel import cancel
 from teamster.cli.config import config
 from teamster.cli.console import print_line, write_anything
 from teamster.cli.explain import EXIT_INTERRUPTED, EXIT_OK, explain
+from teamster.cli.init import init
 from teamster.cli.logs import logs
 from teamster.cli.rehearse import rehearse
 from teamster.cli.retry import retry
@@ -33,6 +34,7 @@ _VERBS = (
     (submit, "submit", RUN_PANEL),
     (up, "up", RUN_PANEL),
     (validate, "validate", RUN_PANEL),
+    (init, "init", RUN_PANEL),
     (status, "status", LOOK_PANEL),
     (show, "show", LOOK_PANEL),
     (logs, "logs", LOOK_PANEL),

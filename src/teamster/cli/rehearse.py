@@ -21,7 +21,7 @@ def rehearse(
     context: typer.Context,
     *,
     table: Annotated[
-        Path | None, typer.Argument(metavar="[TABLE]", help="A launch table, YAML or JSON.", show_default=False)
+        Path | None, typer.Argument(metavar="[TABLE]", help="A launch table, YAML, JSON or TOML.", show_default=False)
     ] = None,
     scenario: Annotated[
         Path | None,

@@ -16,7 +16,7 @@ from teamster.operations import submit as submit_table
 def submit(
     context: typer.Context,
     *,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A launch table, YAML or JSON.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A launch table: YAML, JSON or TOML.")],
     new: NewOption = False,
     root: RootOption = None,
     json: JsonOption = False,

@@ -13,7 +13,7 @@ from teamster.model import Table
 from teamster.operations import straight
 
 SUFFIX_CHARACTERS: Final = 6
-TableArgument = Annotated[Path | None, typer.Argument(metavar="TABLE", help="A launch table, YAML or JSON.")]
+TableArgument = Annotated[Path | None, typer.Argument(metavar="TABLE", help="A launch table: YAML, JSON or TOML.")]
 NewOption = Annotated[bool, typer.Option("--new", help="Make another batch of a table that ran before.")]
 
 

@@ -16,7 +16,7 @@ from teamster.operations import check_programs
 def validate(
     context: typer.Context,
     *,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A launch table, YAML or JSON.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A launch table: YAML, JSON or TOML.")],
     root: RootOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from teamster.intake.parsed import FieldPath, Hint, Problems
+from teamster.intake.rows import Row
 
 SURROGATES = range(0xD800, 0xE000)
 SHOWN_CHARACTERS_MAX = 60
@@ -15,11 +17,15 @@ SHOWN_CHARACTERS_MAX = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
-    """A mapping of the table, where it stands, and where its problems go. A field that is null is not there."""
+    """A mapping of the table, where it stands, and where its problems go. A field that is null is not there.
+
+    Within a template each text is filled in from its `row`.
+    """
 
     value: Mapping[str, Any]
     path: FieldPath
     problems: Problems
+    row: Row | None = None
 
     def has(self, name: str) -> bool:
         """Tell whether a field is there."""
@@ -33,8 +39,19 @@ class Fields:
         """Note a problem with a field."""
         self.problems.add(self.at(name), fact, hint)
 
-    def text(self, name: str, *, characters_max: int) -> str | None:
-        """Read text that may be missing."""
+    def text(self, name: str, *, characters_max: int, fit: Callable[[str], str] = str) -> str | None:
+        """Read text that may be missing; `fit` makes what a row puts into it fit."""
+        value = self.raw_text(name, characters_max=characters_max)
+        if value is None or self.row is None:
+            return value
+        filled = self.filled(value, self.at(name), fit=fit)
+        if len(filled) > characters_max:
+            self.add(name, f"{len(filled)} characters once its row is put in, the limit is {characters_max}")
+            return None
+        return filled
+
+    def raw_text(self, name: str, *, characters_max: int) -> str | None:
+        """Read text that may be missing, as it was written."""
         if not self.has(name):
             return None
         value = self.value[name]
@@ -44,6 +61,15 @@ class Fields:
             self.add(name, fact, hint)
             return None
         return str(value)
+
+    def filled(
+        self, text: str, path: FieldPath, *, fit: Callable[[str], str] = str, later: Collection[str] = ()
+    ) -> str:
+        """Put the values of the row into a text; see `Row.filled`."""
+        row = self.row
+        if row is None:
+            return text
+        return row.filled(text, lambda name: row.note_unknown(name, path, self.problems), fit=fit, later=later)
 
     def word(self, name: str, *, characters_max: int) -> str | None:
         """Read text that may be missing, and may not be blank."""
@@ -62,6 +88,18 @@ class Fields:
             return value
         self.add(name, f"{shown(value)} is none of {', '.join(options)}", lambda: nearest(value, options))
         return None
+
+    def choices(self, name: str, options: Collection[str]) -> tuple[str, ...] | None:
+        """Read a list of a few words, each once."""
+        items = self.items(name, items_max=SHOWN_CHARACTERS_MAX)
+        if items is None:
+            return None
+        for index, item in enumerate(items):
+            if not isinstance(item, str) or item not in options:
+                fact = f"{shown(item)} is none of {', '.join(options)}"
+                self.problems.add((*self.at(name), index), fact, partial(nearest, item, options))
+                return None
+        return tuple(option for option in options if option in items)
 
     def flag(self, name: str) -> bool | None:
         """Read `true` or `false`."""
@@ -95,8 +133,16 @@ class Fields:
             return None
         return value
 
-    def texts(self, name: str, *, items_max: int, characters_max: int) -> tuple[str, ...] | None:
-        """Read a list of texts."""
+    def texts(
+        self,
+        name: str,
+        *,
+        items_max: int,
+        characters_max: int,
+        fit: Callable[[str], str] = str,
+        later: Collection[str] = (),
+    ) -> tuple[str, ...] | None:
+        """Read a list of texts; see `filled` for what a template makes of them."""
         items = self.items(name, items_max=items_max)
         if items is None:
             return None
@@ -106,7 +152,7 @@ class Fields:
             if fact is not None:
                 self.problems.add((*self.at(name), index), fact, "quote it")
                 return None
-            found.append(str(item))
+            found.append(self.filled(str(item), (*self.at(name), index), fit=fit, later=later))
         return tuple(found)
 
     def items(self, name: str, *, items_max: int) -> list[Any] | None:
@@ -136,7 +182,7 @@ class Fields:
     def mapping(self, value: Any, path: FieldPath) -> Fields | None:
         """Wrap a value that should be a mapping with text for keys."""
         if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-            return Fields(value=value, path=path, problems=self.problems)
+            return Fields(value=value, path=path, problems=self.problems, row=self.row)
         self.problems.add(path, f"{shown(value)} is not a mapping", "write `key: value` lines")
         return None
 

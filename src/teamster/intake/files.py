@@ -61,10 +61,12 @@ def as_text(content: bytes, path: Path) -> str:
 
 def _take(descriptor: int, path: Path, *, bytes_max: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             raise Unreadable(f"{path} is no regular file")
-        content = file.read(bytes_max + 1)
-        size = max(os.fstat(descriptor).st_size, len(content))
-    if len(content) > bytes_max:
+        # What is too large is not read at all; what grows meanwhile, or lies about its size, is read up to the limit.
+        content = b"" if found.st_size > bytes_max else file.read(bytes_max + 1)
+    size = max(found.st_size, len(content))
+    if size > bytes_max:
         raise Unreadable(f"{path} has {size} bytes, the limit is {bytes_max}")
     return content

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, NoReturn
+import re
+from collections.abc import Iterator
+from typing import Any, Final
 
+from teamster.intake.bounds import INT_DIGITS_MAX, check_values, refuse_depth
 from teamster.intake.limits import Limits
 from teamster.intake.parsed import FieldPath, Parsed, Problems, refuse
-
-INT_DIGITS_MAX = 18
+from teamster.intake.places import Found, Grammar, placed
 
 
 class _Twins(dict[str, Any]):
@@ -37,13 +39,14 @@ def parse_json(text: str, *, source: str, limits: Limits) -> Parsed:
             text, object_pairs_hook=_object, parse_int=_int, parse_float=_float, parse_constant=_BadNumber
         )
     except json.JSONDecodeError as error:
-        place = f"{source}:{error.lineno}:{error.colno}"
-        refuse(source, place, f"it is not JSON: {error.msg}", "check commas, quotes and brackets there")
+        where = f"{source}:{error.lineno}:{error.colno}"
+        refuse(source, where, f"it is not JSON: {error.msg}", "check commas, quotes and brackets there")
     except RecursionError:
-        _refuse_depth(source, limits)
-    problems = Problems(source, lambda _: source)
-    _check(value, problems, limits)
-    return Parsed(source=source, value=value, place=lambda _: source, noted=tuple(problems.found()))
+        refuse_depth(source, limits)
+    place = placed(text, source, lambda: _places(text))
+    problems = Problems(source, place)
+    check_values(value, problems, limits, note=_note)
+    return Parsed(source=source, value=value, place=place, noted=tuple(problems.found()))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -65,27 +68,23 @@ def _float(text: str) -> float | _BadNumber:
     return number if math.isfinite(number) else _BadNumber(text)
 
 
-def _check(root: Any, problems: Problems, limits: Limits) -> None:
-    """Walk all values once, without recursion: depth, count, twins, numbers."""
-    waiting: list[tuple[FieldPath, Any]] = [((), root)]
-    nodes = 0
-    while waiting:
-        path, value = waiting.pop()
-        nodes += 1
-        if nodes > limits.nodes_max:
-            fact = f"it has more than {limits.nodes_max} values"
-            refuse(problems.source, problems.source, fact, "split the batch into several tables")
-        if len(path) > limits.depth_max:
-            _refuse_depth(problems.source, limits)
-        if isinstance(value, _BadNumber):
-            problems.add(path, f"{value:.40} is no number that can be kept exactly", "write it as text, or smaller")
-        elif isinstance(value, dict):
-            for name in value.repeated if isinstance(value, _Twins) else ():
-                problems.add((*path, name), "the key stands more than once", "keep one of them")
-            waiting.extend(((*path, name), child) for name, child in reversed(value.items()))
-        elif isinstance(value, list):
-            waiting.extend(((*path, index), child) for index, child in reversed(list(enumerate(value))))
+def _note(path: FieldPath, value: Any, problems: Problems) -> None:
+    if isinstance(value, _BadNumber):
+        problems.add(path, f"{value:.40} is no number that can be kept exactly", "write it as text, or smaller")
+    elif isinstance(value, _Twins):
+        for name in value.repeated:
+            problems.add((*path, name), "the key stands more than once", "keep one of them")
 
 
-def _refuse_depth(source: str, limits: Limits) -> NoReturn:
-    refuse(source, source, f"it is nested deeper than {limits.depth_max} levels", "a launch table needs five or six")
+def _places(text: str) -> Iterator[Found]:
+    """Yield where the values of a text stand that the parser has taken; of twins the first."""
+    tokens = ((match[0], match.start()) for match in _TOKEN.finditer(text))
+    return _GRAMMAR.value(tokens, ())
+
+
+def _unquoted(key: str) -> str:
+    return str(json.loads(key))
+
+
+_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_GRAMMAR: Final = Grammar(equals=":", unquoted=_unquoted)

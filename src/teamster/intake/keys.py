@@ -8,58 +8,13 @@ from typing import Final
 
 from teamster.intake.fields import Fields, nearest
 from teamster.intake.parsed import FieldPath
+from teamster.intake.shapes import SHAPES
 
 EXTENSION_PREFIX: Final = "x-"
 NAMES_SHOWN_MAX: Final = 10
-# These may stand on the table, a job or a step; the innermost wins.
-INHERITED: Final = (
-    "agent",
-    "command",
-    "execution_policy",
-    "timeouts",
-    "timeout_seconds",
-    "retries",
-    "retry_policy",
-    "workspace_policy",
-    "output_schema",
-    "output_schema_ref",
-)
-LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
-    "table": (
-        "spec_version", "batch_id", "batch_goal_summary", "labels", "tags", "concurrency", "working_root",
-        "packs", "default_pack_id", "jobs", *INHERITED,
-    ),
-    "job": ("job_id", "labels", "tags", "working_directory", "pack_id", "steps", *INHERITED),
-    "step": (
-        "step_id", "prompt", "prompt_ref", "append_prompt", "pack_id", "depends_on", "resume_from", *INHERITED,
-    ),
-    "pack": ("description", "text", "text_ref"),
-    "resume_from": ("step_id", "selector", "run_id", "codex_thread_id"),
-    "execution_policy": (
-        "sandbox", "approval_policy", "web_search_enabled", "model", "model_reasoning_effort", "skip_git_repo_check",
-        "add_dirs", "capture_events_jsonl", "capture_codex_thread_id",
-    ),
-    "timeouts": ("step_timeout_seconds",),
-    "retry_policy": ("max_attempts", "backoff_seconds", "backoff_seconds_max", "mode"),
-    "workspace_policy": ("mode",),
-}  # fmt: skip
+VOWELS: Final = "aeiou"
+LEVELS: Final[Mapping[str, tuple[str, ...]]] = {level: tuple(shapes) for level, shapes in SHAPES.items()}
 
-_RETENTION: Final = "retention, in a later version: nothing is ever removed until then"
-_AFFINITY: Final = "several machines, in a later version: until then every step runs on this one"
-_EXPECTED: Final = "expected artifacts, in a later version: until then ask for them in the prompt"
-_PER_DIRECTORY: Final = "limits per directory and repository, in a later version: until then use `concurrency`"
-_STATUSES: Final = "retries by class, in a later version: until then a `failed` attempt is tried again, and no other"
-# What each of them waits for, in words that end the sentence "it waits for ...".
-LATER: Final[Mapping[str, Mapping[str, str]]] = {
-    "table": {
-        "retention_policy": _RETENTION,
-        "runner_affinity": _AFFINITY,
-        "concurrency_per_directory": _PER_DIRECTORY,
-    },
-    "job": {"retention_policy": _RETENTION, "runner_affinity": _AFFINITY, "concurrency": _PER_DIRECTORY},
-    "step": {"runner_affinity": _AFFINITY, "artifacts_expected": _EXPECTED},
-    "retry_policy": {"retry_on_statuses": _STATUSES},
-}
 LATER_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     "agent": {
         "claude": "Claude Code, in a later version",
@@ -75,7 +30,6 @@ LATER_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
         "run_id": "the command `teamster resume`, in a later version: no run exists when a table is written",
     },
 }
-LATER_HINT: Final = "leave it out for now"
 
 
 def later_fact(feature: str) -> str:
@@ -89,13 +43,8 @@ def check_keys(fields: Fields, level: str) -> None:
     for name in fields.value:
         if name in known or name.startswith(EXTENSION_PREFIX):
             continue
-        later = LATER.get(level, {}).get(name)
-        if later is not None:
-            fields.add(name, later_fact(later), LATER_HINT)
-        else:
-            fields.add(
-                name, f"{'an' if level.startswith('e') else 'a'} {level} has no such key", partial(_hint, name, level)
-            )
+        fact = f"{'an' if level[0] in VOWELS else 'a'} {level} has no such key"
+        fields.add(name, fact, partial(_hint, name, level))
 
 
 def choose(fields: Fields, name: str, options: Collection[str], *, later: str) -> str | None:

@@ -17,11 +17,15 @@ class Limits:
     jobs_max: int = 10_000
     steps_per_job_max: int = 100
     steps_max: int = 20_000
+    depends_on_max: int = 1000
+    dependencies_max: int = 200_000
     packs_max: int = 200
+    csv_bytes_max: int = 16 * 1024 * 1024
     prompt_bytes_max: int = 1024 * 1024
     steps_bytes_max: int = 128 * 1024 * 1024
     schema_bytes_max: int = 64 * 1024
     labels_max: int = 64
+    artifacts_expected_max: int = 64
     arguments_max: int = 256
     argument_characters_max: int = 16 * 1024
     folders_max: int = 64
@@ -29,6 +33,7 @@ class Limits:
     concurrency_max: int = 512
     attempts_max: int = 100
     seconds_max: int = 30 * 24 * 3600
+    days_max: int = 36_500
 
 
 LIMITS = Limits()

@@ -6,18 +6,29 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from teamster.intake.fields import Fields, nearest
-from teamster.intake.keys import INHERITED, check_keys, choose, only_one
+from teamster.intake.keys import check_keys, choose, missing, only_one
 from teamster.intake.limits import Limits
+from teamster.intake.names import read_id
 from teamster.intake.parsed import FieldPath
+from teamster.intake.rows import as_argument
+from teamster.intake.shapes import INHERITED
 from teamster.model import (
     AGENT_NAMES,
     APPROVAL_POLICIES,
+    ID_RULE,
     PLACEHOLDERS,
+    RETRIED_STATUSES,
     SANDBOXES,
     AgentName,
     ExecutionPolicy,
+    RetriedStatus,
     RetryPolicy,
+    RunnerAffinity,
+    RunnerId,
+    StepId,
     TableDefaults,
+    is_id,
+    references_in,
     unknown_placeholders,
 )
 
@@ -35,6 +46,14 @@ class SchemaSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AffinitySource:
+    """An affinity as it was written, and where; whether its step is there is known within a job."""
+
+    affinity: RunnerAffinity
+    path: FieldPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
     """What holds at one level. Folders are as written: what they are relative to is known at the job."""
 
@@ -45,6 +64,7 @@ class Manner:
     retry: RetryPolicy
     schema: SchemaSource | None = None
     folders_path: FieldPath = ()
+    affinity: AffinitySource | None = None
 
 
 def outermost(defaults: TableDefaults) -> Manner:
@@ -73,6 +93,7 @@ def within(outer: Manner, fields: Fields, limits: Limits) -> Manner:
         timeout_seconds=_timeout(fields, outer.timeout_seconds, limits),
         retry=_retry(fields, outer.retry, limits),
         schema=_schema(fields, outer.schema, limits),
+        affinity=_affinity(fields, outer.affinity, limits),
     )
 
 
@@ -82,12 +103,21 @@ def _agent(fields: Fields, outer: Manner, limits: Limits) -> tuple[AgentName, tu
         return name or outer.agent, outer.command
     if name is not None and name != "command":
         fields.add("command", f"the agent is {name}, which takes none", "write `agent: command`, or leave it out")
-    argv = fields.texts("command", items_max=limits.arguments_max, characters_max=limits.argument_characters_max)
+    argv = fields.texts(
+        "command",
+        items_max=limits.arguments_max,
+        characters_max=limits.argument_characters_max,
+        fit=as_argument,
+        later=PLACEHOLDERS,
+    )
     if argv is None:
         return "command", WRONG_COMMAND
     if not argv or not argv[0].strip():
         fields.add("command", "it names no program", "write the program and its arguments: `[make, test]`")
         return "command", WRONG_COMMAND
+    if any(references_in(argument)[1] for argument in argv):
+        hint = "refer to it in the prompt, and give the program {prompt_file}"
+        fields.add("command", "what an earlier step left is put into prompts only, never into a command", hint)
     for unknown in unknown_placeholders(argv):
         close = nearest(unknown, PLACEHOLDERS, otherwise=f"known are {', '.join(PLACEHOLDERS)}")
         fact = f"{{{unknown}}} is no placeholder"
@@ -135,6 +165,7 @@ def _retry(fields: Fields, outer: RetryPolicy, limits: Limits) -> RetryPolicy:
         return outer
     check_keys(inner, "retry_policy")
     choose(inner, "mode", ("fresh",), later="retry_policy.mode")
+    statuses = inner.choices("retry_on_statuses", RETRIED_STATUSES)
     attempts = inner.whole("max_attempts", at_least=1, at_most=limits.attempts_max)
     first = inner.number("backoff_seconds", at_least=0, at_most=limits.seconds_max)
     longest = inner.number("backoff_seconds_max", at_least=0, at_most=limits.seconds_max)
@@ -148,6 +179,7 @@ def _retry(fields: Fields, outer: RetryPolicy, limits: Limits) -> RetryPolicy:
         backoff_seconds=wait,
         # A first wait that is longer than the usual longest one is what the writer wants.
         backoff_seconds_max=max(outer.backoff_seconds_max, wait) if longest is None else float(longest),
+        on_statuses=outer.on_statuses if statuses is None else cast("tuple[RetriedStatus, ...]", statuses),
     )
 
 
@@ -166,6 +198,35 @@ def _schema(fields: Fields, outer: SchemaSource | None, limits: Limits) -> Schem
         return SchemaSource(value=inline.value, path=inline.path)
     ref = fields.word("output_schema_ref", characters_max=limits.text_characters_max)
     return outer if ref is None else SchemaSource(value=ref, path=fields.at("output_schema_ref"))
+
+
+def _affinity(fields: Fields, outer: AffinitySource | None, limits: Limits) -> AffinitySource | None:
+    """Read `runner_affinity`: the id of an earlier step, or a mapping with it or with a runner."""
+    if isinstance(fields.value.get("runner_affinity"), str):
+        step_id = fields.word("runner_affinity", characters_max=limits.text_characters_max)
+        return outer if step_id is None else _pinned(step_id, fields.at("runner_affinity"), fields) or outer
+    inner = fields.inner("runner_affinity")
+    if inner is None:
+        return outer
+    check_keys(inner, "runner_affinity")
+    if only_one(inner, ("step_id", "runner_id")):
+        return outer
+    if inner.has("step_id"):
+        step_id = inner.word("step_id", characters_max=limits.text_characters_max)
+        return outer if step_id is None else _pinned(step_id, inner.at("step_id"), inner) or outer
+    if not inner.has("runner_id"):
+        missing(inner, "step_id", "name an earlier step of the job, or a runner with `runner_id`")
+    runner_id = read_id(inner, "runner_id", limits)
+    if runner_id is None:
+        return outer
+    return AffinitySource(affinity=RunnerAffinity(runner_id=RunnerId(runner_id)), path=inner.at("runner_id"))
+
+
+def _pinned(step_id: str, path: FieldPath, fields: Fields) -> AffinitySource | None:
+    if is_id(step_id):
+        return AffinitySource(affinity=RunnerAffinity(step_id=StepId(step_id)), path=path)
+    fields.problems.add(path, f"{step_id!r:.80} is no id of a step: {ID_RULE}", "name an earlier step of the same job")
+    return None
 
 
 _INHERITED = frozenset(INHERITED)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from teamster.intake.fields import Fields
 from teamster.intake.limits import Limits
-from teamster.intake.parsed import written
+from teamster.intake.parsed import FieldPath, written
+from teamster.intake.rows import NUMBER, as_id
 from teamster.model import ID_RULE, BatchId, Table, UsageError, is_id
 
 STEM_CHARACTERS_MAX = 40
@@ -20,8 +21,8 @@ _OTHER = re.compile(r"[^a-z0-9_]+")
 
 
 def read_id(fields: Fields, name: str, limits: Limits) -> str | None:
-    """Read an id that may be missing."""
-    text = fields.text(name, characters_max=limits.text_characters_max)
+    """Read an id that may be missing; what a row puts into it is made to fit."""
+    text = fields.text(name, characters_max=limits.text_characters_max, fit=as_id)
     if text is None or is_id(text):
         return text
     close = slug(text, otherwise="")
@@ -30,22 +31,44 @@ def read_id(fields: Fields, name: str, limits: Limits) -> str | None:
 
 
 def assign_ids(items: Sequence[Fields], name: str, prefix: str, limits: Limits) -> list[str]:
-    """Return the id of each, `prefix` and its number where it has none; noted are those that stand twice."""
+    """Return the id of each, `prefix` and its place where it has none; noted are those that stand twice."""
     found: list[str] = []
     first: dict[str, int] = {}
+    told: set[tuple[FieldPath, str]] = set()
     for index, fields in enumerate(items):
         given = read_id(fields, name, limits)
         raw = fields.value.get(name)
         # What is no id still is what others call it: they shall not be told that it isn't there.
-        text = given or (raw if isinstance(raw, str) and raw else f"{prefix}{index + 1}")
+        text = given or (_filled(fields, raw) if isinstance(raw, str) and raw else _numbered(fields, prefix))
         taken = first.setdefault(text.casefold(), index)
-        if taken != index:
-            place = written(items[taken].at(name))
-            same = "is taken" if found[taken] == text else f"differs from {found[taken]!r} only by case"
-            hint = "choose another" if given else f"give this one a `{name}` of its own"
-            fields.add(name, f"{text!r} {same}: see {place}", hint)
+        if taken != index and (fields.path, text) not in told:
+            told.add((fields.path, text))
+            _note_twins(fields, items[taken], name, text, found[taken], given=given is not None)
         found.append(text)
     return found
+
+
+def _filled(fields: Fields, text: str) -> str:
+    return text if fields.row is None else fields.row.filled(text, lambda _: None, fit=as_id)
+
+
+def _numbered(fields: Fields, prefix: str) -> str:
+    """Name a job or step by its place, and the jobs of a template by their rows too."""
+    of_template = fields.row is not None and prefix == "job"
+    place = int(fields.path[-1]) + 1
+    return f"{prefix}{place}-{fields.row.number}" if of_template and fields.row else f"{prefix}{place}"
+
+
+def _note_twins(fields: Fields, other: Fields, name: str, text: str, known: str, *, given: bool) -> None:
+    same = "is taken" if known == text else f"differs from {known!r} only by case"
+    if other.path == fields.path and other.row is not None and fields.row is not None:
+        fact = f"rows {other.row.number} and {fields.row.number} have one id: {text!r} {same}"
+        fields.problems.everywhere().add(
+            fields.at(name), fact, f"put a column into it that differs, or `{{{NUMBER}}}`, the number of the row"
+        )
+        return
+    hint = "choose another" if given else f"give this one a `{name}` of its own"
+    fields.add(name, f"{text!r} {same}: see {written(other.at(name))}", hint)
 
 
 def slug(text: str, *, otherwise: str = UNNAMED) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from teamster.kit import one_line
@@ -15,6 +16,7 @@ FieldPath = tuple[str | int, ...]
 Hint = str | Callable[[], str]
 WHOLE = "the table"
 PROBLEMS_MAX = 500
+ROWS_SHOWN_MAX = 5
 FIELD_CHARACTERS_MAX = 200
 FACT_CHARACTERS_MAX = 500
 _LINE_AND_COLUMN = re.compile(r":([0-9]{1,9}):([0-9]{1,9})$")
@@ -40,18 +42,33 @@ class Problems:
     source: str
     place: Callable[[FieldPath], str]
     noted: tuple[Problem, ...] = ()
+    row: int | None = None
+    rows_total: int = 0
     _found: dict[tuple[FieldPath, str], str] = field(default_factory=dict)
-    _dropped: int = 0
+    _rows: dict[tuple[FieldPath, str], tuple[list[int], int]] = field(default_factory=dict)
+    _dropped: Counter[str] = field(default_factory=Counter)
+
+    def of_row(self, row: int, total: int) -> Problems:
+        """Return the same gathering for one row of a template: what holds for some rows alone names them."""
+        return replace(self, row=row, rows_total=total)
+
+    def everywhere(self) -> Problems:
+        """Return the same gathering for what is not about one row, or names its rows itself."""
+        return replace(self, row=None)
 
     def __len__(self) -> int:
         return len(self.noted) + len(self._found)
 
     def add(self, path: FieldPath, fact: str, hint: Hint = "") -> None:
         """Note a fact about a field; the same one twice is one problem."""
-        if (path, fact) in self._found:
+        if (path, fact) not in self._found and len(self._found) >= PROBLEMS_MAX:
+            self._dropped[self.source] += 1
             return
-        if len(self._found) >= PROBLEMS_MAX:
-            self._dropped += 1
+        if self.row is not None:
+            rows, _ = self._rows.setdefault((path, fact), ([], self.rows_total))
+            if self.row not in rows[-1:]:
+                rows.append(self.row)
+        if (path, fact) in self._found:
             return
         self._found[path, fact] = hint() if callable(hint) else hint
 
@@ -78,15 +95,24 @@ class Problems:
                     Problem(
                         place=self.place(path),
                         field=name,
-                        fact=one_line(fact, characters_max=FACT_CHARACTERS_MAX),
+                        fact=one_line(fact + self._where((path, fact)), characters_max=FACT_CHARACTERS_MAX),
                         hint=one_line(hint, characters_max=FACT_CHARACTERS_MAX),
                     )
                 )
-        problems.sort(key=_where)  # stable: without lines the order of reading stays
-        if self._dropped:
-            more = f"{self._dropped} more problems are not shown"
+        problems.sort(key=_line_of)  # stable: without lines the order of reading stays
+        if self._dropped.total():
+            more = f"{self._dropped.total()} more problems are not shown"
             problems.append(Problem(place=self.source, field=WHOLE, fact=more, hint="mend these first"))
         return problems
+
+    def _where(self, key: tuple[FieldPath, str]) -> str:
+        """Name the rows that a fact is about, unless it is about all."""
+        rows, total = self._rows.get(key, ([], 0))
+        if len(rows) == total:
+            return ""
+        more = f" and {len(rows) - ROWS_SHOWN_MAX} more" if len(rows) > ROWS_SHOWN_MAX else ""
+        shown = ", ".join(map(str, rows[:ROWS_SHOWN_MAX]))
+        return f" (row{'s' if len(rows) > 1 else ''} {shown}{more})"
 
 
 def refuse(source: str, place: str, fact: str, hint: str = "", *, path: FieldPath = ()) -> NoReturn:
@@ -98,7 +124,7 @@ def refuse(source: str, place: str, fact: str, hint: str = "", *, path: FieldPat
     raise TableProblems(source, [Problem(place=place, field=written(path), fact=fact, hint=hint)])
 
 
-def _where(problem: Problem) -> tuple[int, ...]:
+def _line_of(problem: Problem) -> tuple[int, ...]:
     match = _LINE_AND_COLUMN.search(problem.place)
     return (int(match[1]), int(match[2])) if match else ()
 

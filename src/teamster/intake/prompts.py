@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from teamster.intake.fields import Fields, text_fact
@@ -11,8 +11,9 @@ from teamster.intake.folders import Folders
 from teamster.intake.keys import check_keys, only_one, unknown_name
 from teamster.intake.limits import Limits
 from teamster.intake.parsed import FieldPath, Problems
+from teamster.intake.rows import as_id
 from teamster.intake.weight import Scale, size_of
-from teamster.model import ID_RULE, is_id
+from teamster.model import ID_RULE, REFERENCE_RULE, Reference, is_id, references_in
 
 NO_PACK = "none"
 BETWEEN = "\n\n"
@@ -24,6 +25,22 @@ class PackChoice:
 
     pack_id: str
     path: FieldPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A prompt with the references that stand in it."""
+
+    text: str = ""
+    references: tuple[Reference, ...] = ()
+
+    def then(self, other: Prompt) -> Prompt:
+        """Put another one after it, a blank line between them."""
+        if not self.text or not other.text:
+            return self if self.text else other
+        shift = len(self.text) + len(BETWEEN)
+        moved = (replace(reference, at=reference.at + shift) for reference in other.references)
+        return Prompt(text=f"{self.text}{BETWEEN}{other.text}", references=(*self.references, *moved))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,34 +75,54 @@ class Prompts:
             return None
         return PackChoice(pack_id=pack_id, path=fields.at(name))
 
-    def of_step(self, step: Fields, pack: PackChoice | None, *, job_folder: Path | None, needed: bool) -> str:
+    def of_step(self, step: Fields, pack: PackChoice | None, *, job_folder: Path | None, needed: bool) -> Prompt:
         """Put a step's prompt together; what is wrong is noted, and the rest comes back.
 
         A program of one's own may do without a prompt; whoever resumes may have nothing but an appendix.
         """
         own = self._own(step, job_folder)
-        added = step.word("append_prompt", characters_max=self.limits.prompt_bytes_max)
+        added = self._word(step, "append_prompt")
         if needed and own is None and not (added and step.has("resume_from")) and not _says(step):
             step.add("prompt", "it is missing", "write `prompt`, or `prompt_ref` with the name of a file")
-        start = self.packs[pack.pack_id].strip() if pack else None
-        parts = [part for part in (start, own, added) if part]
-        return BETWEEN.join(parts) if self._has_room(step, parts) else ""
+        start = Prompt(text=self.packs[pack.pack_id].strip() if pack else "")
+        whole = start.then(own or Prompt()).then(added or Prompt())
+        return whole if self._has_room(step, whole.text) else Prompt()
 
-    def _own(self, step: Fields, job_folder: Path | None) -> str | None:
+    def _word(self, step: Fields, name: str) -> Prompt | None:
+        text = step.raw_text(name, characters_max=self.limits.prompt_bytes_max)
+        return None if text is None else self._filled(step, text, name)
+
+    def _filled(self, step: Fields, text: str, name: str) -> Prompt | None:
+        """Fill a text from its row, and find its references; a value of a row is never taken for one."""
+        path = step.at(name)
+        texts, named = references_in(text)
+        if not text.strip() or not (named or step.filled(text, path).strip()):
+            step.add(name, "it is blank", "say something, or leave the key out")
+            return None
+        whole = Prompt(text=step.filled(texts[0], path))
+        for reference, following in zip(named, texts[1:], strict=True):
+            found: tuple[Reference, ...] = ()
+            said = step.filled(reference, path, fit=as_id)
+            try:
+                found = (Reference.read(said, at=len(whole.text)),)
+            except ValueError as error:
+                step.add(name, str(error), f"{REFERENCE_RULE}; {{{{{said}}}}} passes the braces on")
+            text = f"{whole.text}{{{said}}}{step.filled(following, path)}"
+            whole = Prompt(text=text, references=(*whole.references, *found))
+        return whole
+
+    def _own(self, step: Fields, job_folder: Path | None) -> Prompt | None:
         if only_one(step, ("prompt", "prompt_ref")):
             return None
         ref = step.word("prompt_ref", characters_max=self.limits.text_characters_max)
         if ref is None:
-            return step.word("prompt", characters_max=self.limits.prompt_bytes_max)
+            return self._word(step, "prompt")
         path = step.at("prompt_ref")
-        return _not_blank(
-            self.folders.text(ref, path, job_folder=job_folder, bytes_max=self.limits.prompt_bytes_max),
-            path,
-            self.folders.problems,
-        )
+        text = self.folders.text(ref, path, job_folder=job_folder, bytes_max=self.limits.prompt_bytes_max)
+        return None if text is None else self._filled(step, text, "prompt_ref")
 
-    def _has_room(self, step: Fields, parts: Sequence[str]) -> bool:
-        size = sum(size_of(part) for part in parts) + len(BETWEEN) * max(0, len(parts) - 1)
+    def _has_room(self, step: Fields, text: str) -> bool:
+        size = size_of(text)
         name = "prompt_ref" if step.has("prompt_ref") else "prompt"
         if size > self.limits.prompt_bytes_max:
             fact = f"with its pack and appendix it has {size} bytes, the limit is {self.limits.prompt_bytes_max}"

@@ -11,12 +11,12 @@ from teamster.intake.json import parse_json
 from teamster.intake.limits import LIMITS, Limits
 from teamster.intake.parsed import Parsed
 from teamster.intake.tables import understood
+from teamster.intake.toml import parse_toml
 from teamster.intake.yaml import parse_yaml
 from teamster.kit import one_line
 from teamster.model import Table, TableDefaults, UsageError
 
-PARSERS = {".yaml": parse_yaml, ".yml": parse_yaml, ".json": parse_json}
-LATER_FORMS = {".toml": "TOML"}
+PARSERS = {".yaml": parse_yaml, ".yml": parse_yaml, ".json": parse_json, ".toml": parse_toml}
 PATH_CHARACTERS_MAX = 300
 NAMES_MAX = 1000
 
@@ -29,7 +29,7 @@ def read_table(
     root: Path | None = None,
     limits: Limits = LIMITS,
 ) -> Table:
-    """Read a launch table from a YAML or JSON file, with the prompts and schemas that it names.
+    """Read a launch table from a YAML, JSON or TOML file, with the prompts and schemas that it names.
 
     `new` becomes the end of the batch's id, so that the same table makes another batch. No job may work in the
     folders that Teamster keeps below `root`.
@@ -62,16 +62,14 @@ def table_from(
     """
     form = path.suffix.lower()
     if form not in PARSERS:
-        raise _unknown_form(path, form)
+        raise _unknown_form(path)
     parsed: Parsed = PARSERS[form](text, source=_shown(str(path)), limits=limits)
     # The name is the one that a person gave it, even where it is a link; the folder is the real one.
     known_as = Path(os.path.realpath(path.parent)) / path.name
     return understood(parsed, path=known_as, defaults=defaults, new=new, root=root, limits=limits)
 
 
-def _unknown_form(path: Path, form: str) -> UsageError:
-    if form in LATER_FORMS:
-        return UsageError(f"{_shown(str(path))} is {LATER_FORMS[form]}, which comes later", hint="use YAML or JSON")
+def _unknown_form(path: Path) -> UsageError:
     fact = f"{_shown(str(path))} is of no known form"
     return UsageError(fact, hint=f"name it {', '.join(PARSERS)}, as it is written")
 

@@ -20,7 +20,7 @@ from teamster.kit.json import canonical, digest, document, sha256
 from teamster.kit.locks import FileLock, is_locked
 from teamster.kit.mounts import file_system_of, type_of_device
 from teamster.kit.names import CountedNames, Names, RandomNames
-from teamster.kit.paths import OutsideRoot, open_beneath, open_folder_at_once, read_beneath
+from teamster.kit.paths import OutsideRoot, open_beneath, open_folder_at_once, open_folder_beneath, read_beneath
 from teamster.kit.text import one_line, printable, redact
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "one_line",
     "open_beneath",
     "open_folder_at_once",
+    "open_folder_beneath",
     "parse_exactly",
     "printable",
     "read_beneath",

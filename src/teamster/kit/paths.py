@@ -72,6 +72,26 @@ def read_beneath(root: Path, relative: str, *, bytes_max: int) -> bytes:
     return content
 
 
+def open_folder_beneath(root: Path, relative: str) -> int:
+    """Open a folder beneath `root`, or `root` itself for `.`, without following a link below it.
+
+    Raises:
+        OutsideRoot: the path is absolute or climbs.
+        OSError: it is not there, no folder, or reached through a link.
+    """
+    if relative.startswith("/") or ".." in relative.split("/"):
+        raise OutsideRoot(relative, "is not a path beneath its root")
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for part in relative.split("/"):
+        try:
+            folder, above = _open_at(folder, part, os.O_DIRECTORY), folder
+        except OSError:
+            os.close(folder)
+            raise
+        os.close(above)
+    return folder
+
+
 def open_folder_at_once(folder: int, relative: str) -> int | None:
     """Open a folder beneath an open one by one call; None where that can't be done, and who needs it goes by steps."""
     try:

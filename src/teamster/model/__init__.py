@@ -18,6 +18,7 @@ from teamster.model.agent import (
 from teamster.model.attempt import Attempt, FileClass, FileDraft, OutboxRow
 from teamster.model.contract import JobError, Record, event_from_json, read_record, record_from_json
 from teamster.model.dedupe import DedupeScope, PlanWork, PromptWork, StepWork, Work, dedupe_key, work_of
+from teamster.model.dependency import SELECTORS, Dependency, Need, ResumeFrom, Selector, dependencies_of
 from teamster.model.errors import (
     AgentUnusable,
     ConfigProblems,
@@ -78,6 +79,7 @@ from teamster.model.record import (
     Owner,
     Shift,
 )
+from teamster.model.reference import REFERENCE_RULE, Reference, references_in
 from teamster.model.report import ARTIFACT_KINDS, REPORT_FIELDS_MIN, REPORT_STATUSES, RUN_REPORT_SCHEMA
 from teamster.model.shapes import Form
 from teamster.model.states import (
@@ -97,21 +99,18 @@ from teamster.model.states import (
 )
 from teamster.model.table import (
     GOAL_WORDS_MIN,
-    SELECTORS,
+    RETRIED_STATUSES,
     SPEC_VERSION,
-    Dependency,
     Job,
-    Need,
-    ResumeFrom,
+    RetriedStatus,
     RetryPolicy,
-    Selector,
     Step,
     Table,
     TableDefaults,
     WorkspaceMode,
-    dependencies_of,
 )
 from teamster.model.target import COMMANDS, TARGET, WORKFLOW_COMMANDS, Target
+from teamster.model.wanted import RETENTION_DAYS, ExpectedArtifact, RetentionPolicy, RunnerAffinity
 
 __all__ = [
     "AGENT_NAMES",
@@ -132,8 +131,11 @@ __all__ = [
     "OWNED_STATUSES",
     "PLACEHOLDERS",
     "RECORD",
+    "REFERENCE_RULE",
     "REPORT_FIELDS_MIN",
     "REPORT_STATUSES",
+    "RETENTION_DAYS",
+    "RETRIED_STATUSES",
     "RUN_REPORT_SCHEMA",
     "SANDBOXES",
     "SELECTORS",
@@ -158,6 +160,7 @@ __all__ = [
     "ExecutionPolicy",
     "ExitRecord",
     "Exited",
+    "ExpectedArtifact",
     "FileClass",
     "FileDraft",
     "Form",
@@ -187,11 +190,15 @@ __all__ = [
     "PromptWork",
     "Record",
     "RecordProblems",
+    "Reference",
     "RequestId",
     "ResumeFrom",
+    "RetentionPolicy",
+    "RetriedStatus",
     "RetryPolicy",
     "RootId",
     "RunId",
+    "RunnerAffinity",
     "RunnerId",
     "Sandbox",
     "Selector",
@@ -229,6 +236,7 @@ __all__ = [
     "outcome_to_json",
     "read_record",
     "record_from_json",
+    "references_in",
     "unknown_placeholders",
     "work_of",
 ]

@@ -9,14 +9,16 @@ from typing import Any, Final, Literal
 
 from teamster.kit import digest, sha256
 from teamster.model.agent import AgentChoice, ExecutionPolicy
-from teamster.model.ids import ID_RULE, BatchId, JobId, RunId, StepId, is_id
+from teamster.model.dependency import Dependency, ResumeFrom, dependencies_of
+from teamster.model.ids import ID_RULE, BatchId, JobId, StepId, is_id
 from teamster.model.record import JsonObject
+from teamster.model.reference import Reference
+from teamster.model.wanted import ExpectedArtifact, RetentionPolicy, RunnerAffinity
 
-Selector = Literal["latest_successful", "latest", "run_id"]
-Need = Literal["succeeded", "final"]
 WorkspaceMode = Literal["shared"]
+RetriedStatus = Literal["failed", "needs_attention"]
 
-SELECTORS: Final[tuple[Selector, ...]] = ("latest_successful", "latest", "run_id")
+RETRIED_STATUSES: Final[tuple[RetriedStatus, ...]] = ("failed", "needs_attention")
 GOAL_WORDS_MIN: Final = 151
 SPEC_VERSION: Final = "1.0.0"
 
@@ -25,12 +27,14 @@ SPEC_VERSION: Final = "1.0.0"
 class RetryPolicy:
     """How often a step may be tried, and how long to wait before the next try.
 
-    The wait doubles with each try that was consumed, up to `backoff_seconds_max`.
+    The wait doubles with each try that was consumed, up to `backoff_seconds_max`. A try that ended otherwise than
+    `on_statuses` say is the last one.
     """
 
     attempts_max: int = 1
     backoff_seconds: float = 5.0
     backoff_seconds_max: float = 300.0
+    on_statuses: tuple[RetriedStatus, ...] = ("failed",)
 
     def __post_init__(self) -> None:
         if self.attempts_max < 1:
@@ -44,6 +48,7 @@ class RetryPolicy:
             "max_attempts": self.attempts_max,
             "backoff_seconds": self.backoff_seconds,
             "backoff_seconds_max": self.backoff_seconds_max,
+            **({} if self.on_statuses == ("failed",) else {"retry_on_statuses": list(self.on_statuses)}),
         }
 
     @classmethod
@@ -53,63 +58,16 @@ class RetryPolicy:
             attempts_max=value["max_attempts"],
             backoff_seconds=value["backoff_seconds"],
             backoff_seconds_max=value["backoff_seconds_max"],
+            on_statuses=tuple(value.get("retry_on_statuses", ("failed",))),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeFrom:
-    """The conversation that a step goes on with: which step's, and which attempt's."""
-
-    step_id: StepId
-    selector: Selector = "latest_successful"
-    run_id: RunId | None = None
-    codex_thread_id: str | None = None
-
-    def __post_init__(self) -> None:
-        if (self.run_id is not None) != (self.selector == "run_id"):
-            raise ValueError(f"{self.step_id}: `run_id` goes with the selector `run_id` and with no other")
-
-    @property
-    def needs(self) -> Need:
-        """What must be true of the source: `latest` and `run_id` may go on from a failed attempt."""
-        return "succeeded" if self.selector == "latest_successful" else "final"
-
-    def to_json(self) -> JsonObject:
-        """Write it as a launch table does."""
-        optional = {"run_id": self.run_id, "codex_thread_id": self.codex_thread_id}
-        return {
-            "step_id": self.step_id,
-            "selector": self.selector,
-            **{name: value for name, value in optional.items() if value is not None},
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> ResumeFrom:
-        """Read what `to_json` wrote."""
-        return cls(**value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependency:
-    """A step of the same job that must come first, and how it must have ended."""
-
-    step_id: StepId
-    needs: Need = "succeeded"
-
-
-def dependencies_of(step_ids: tuple[StepId, ...], resume: ResumeFrom | None) -> tuple[Dependency, ...]:
-    """Join what a step names with what its `resume_from` implies; the selector decides about the source."""
-    needs: dict[StepId, Need] = dict.fromkeys(step_ids, "succeeded")
-    if resume is not None:
-        needs[resume.step_id] = resume.needs
-    return tuple(Dependency(step_id=step_id, needs=need) for step_id, need in needs.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """All that a runner needs to know about one step: the `spec` of its item.
 
-    `prompt` is the full text, packs and appendices in it. Without a `schema` the shipped Run Report holds.
+    `prompt` is the full text, packs and appendices in it; its `references` are filled in when the step starts. Without
+    a `schema` the shipped Run Report holds.
     """
 
     step_id: StepId
@@ -123,6 +81,9 @@ class Step:
     schema: JsonObject | None = None
     depends_on: tuple[Dependency, ...] = ()
     resume: ResumeFrom | None = None
+    affinity: RunnerAffinity | None = None
+    artifacts_expected: tuple[ExpectedArtifact, ...] = ()
+    references: tuple[Reference, ...] = ()
     prompt_sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,8 +92,13 @@ class Step:
             raise ValueError(f"{self.step_id}: {self.working_directory!r} is not an absolute path")
         if not 0 < self.timeout_seconds < inf:
             raise ValueError(f"{self.step_id}: a timeout of {self.timeout_seconds} s leaves no time, or has no end")
-        if self.resume is not None and self.resume.step_id not in {need.step_id for need in self.depends_on}:
+        if self.resume is not None and self.resume.step_id not in map(str, self.depends_on):
             raise ValueError(f"{self.step_id}: it resumes {self.resume.step_id} and must depend on it")
+        for reference in self.references:
+            if not self.prompt.startswith(reference.written, reference.at):
+                raise ValueError(f"{self.step_id}: {reference.written} is not where it should be in the prompt")
+            if str(reference.dependency) not in map(str, self.depends_on):
+                raise ValueError(f"{self.step_id}: it refers to {reference.dependency} and must depend on it")
         object.__setattr__(self, "prompt_sha256", sha256(self.prompt.encode()))
 
     @property
@@ -149,30 +115,39 @@ class Step:
             "prompt": self.prompt,
             "prompt_sha256": self.prompt_sha256,
             "schema": self.schema,
-            "depends_on": [dependency.step_id for dependency in self.depends_on],
+            "depends_on": [str(dependency) for dependency in self.depends_on],
             "resume_from": None if self.resume is None else self.resume.to_json(),
             **self.agent.to_json(),
             "execution_policy": self.policy.to_json(),
             "timeout_seconds": self.timeout_seconds,
             "retry_policy": self.retry.to_json(),
+            **_said(
+                runner_affinity=None if self.affinity is None else self.affinity.to_json(),
+                artifacts_expected=[artifact.to_json() for artifact in self.artifacts_expected] or None,
+                prompt_references=[reference.to_json() for reference in self.references] or None,
+            ),
         }
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Step:
         """Read what `to_json` wrote."""
         resume = None if value["resume_from"] is None else ResumeFrom.from_json(value["resume_from"])
+        affinity = value.get("runner_affinity")
         return cls(
             step_id=value["step_id"],
             working_directory=value["working_directory"],
             workspace_mode=value["workspace_mode"],
             prompt=value["prompt"],
             schema=value["schema"],
-            depends_on=dependencies_of(tuple(value["depends_on"]), resume),
+            depends_on=dependencies_of(value["depends_on"], resume),
             resume=resume,
             agent=AgentChoice.from_json(value),
             policy=ExecutionPolicy.from_json(value["execution_policy"]),
             timeout_seconds=value["timeout_seconds"],
             retry=RetryPolicy.from_json(value["retry_policy"]),
+            affinity=None if affinity is None else RunnerAffinity(**affinity),
+            artifacts_expected=tuple(ExpectedArtifact(**one) for one in value.get("artifacts_expected", ())),
+            references=tuple(Reference.from_json(one) for one in value.get("prompt_references", ())),
         )
 
 
@@ -186,14 +161,18 @@ class Job:
     workspace_mode: WorkspaceMode = "shared"
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
+    concurrency: int | None = None
 
     def __post_init__(self) -> None:
         _require_id(self.job_id)
+        _require_room(self.job_id, self.concurrency)
         if not self.steps:
             raise ValueError(f"{self.job_id}: a job without a step does nothing")
         step_ids = _require_unlike(self.job_id, (step.step_id for step in self.steps))
         for step in self.steps:
-            if missing := {need.step_id for need in step.depends_on} - (step_ids - {step.step_id}):
+            own = {need.step_id for need in step.depends_on if need.job_id is None}
+            if missing := own - (step_ids - {step.step_id}):
                 raise ValueError(f"{self.job_id}.{step.step_id}: it can't depend on {', '.join(sorted(missing))}")
 
     def to_json(self) -> JsonObject:
@@ -204,6 +183,7 @@ class Job:
             "workspace_mode": self.workspace_mode,
             "labels": dict(self.labels),
             "tags": list(self.tags),
+            **_said(retention_policy=self.retention.to_json() or None, concurrency=self.concurrency),
             "steps": [step.to_json() for step in self.steps],
         }
 
@@ -216,6 +196,8 @@ class Job:
             workspace_mode=value["workspace_mode"],
             labels=value["labels"],
             tags=tuple(value["tags"]),
+            retention=RetentionPolicy(**value.get("retention_policy", {})),
+            concurrency=value.get("concurrency"),
             steps=tuple(Step.from_json(step) for step in value["steps"]),
         )
 
@@ -232,14 +214,27 @@ class Table:
     spec_version: str = SPEC_VERSION
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
+    concurrency_per_directory: int | None = None
+    concurrency_per_repository: int | None = None
 
     def __post_init__(self) -> None:
         _require_id(self.batch_id)
         if not self.jobs:
             raise ValueError(f"{self.batch_id}: a batch without a job does nothing")
         _require_unlike(self.batch_id, (job.job_id for job in self.jobs))
-        if self.concurrency < 1:
-            raise ValueError(f"{self.batch_id}: at a concurrency of {self.concurrency} nothing runs")
+        for number in (self.concurrency, self.concurrency_per_directory, self.concurrency_per_repository):
+            _require_room(self.batch_id, number)
+        self._require_known()
+
+    def _require_known(self) -> None:
+        """Refuse dependencies on steps of other jobs that are not there, or that are written as if they were others."""
+        known = {(job.job_id, step.step_id) for job in self.jobs for step in job.steps}
+        for job in self.jobs:
+            for step in job.steps:
+                for need in step.depends_on:
+                    if need.job_id == job.job_id or (need.job_id or job.job_id, need.step_id) not in known:
+                        raise ValueError(f"{job.job_id}.{step.step_id}: it can't depend on {need}")
 
     @property
     def digest(self) -> str:
@@ -254,6 +249,11 @@ class Table:
             "labels": dict(self.labels),
             "tags": list(self.tags),
             "concurrency": self.concurrency,
+            **_said(
+                concurrency_per_directory=self.concurrency_per_directory,
+                concurrency_per_repository=self.concurrency_per_repository,
+                retention_policy=self.retention.to_json() or None,
+            ),
             "jobs": [job.to_json() for job in self.jobs],
         }
 
@@ -272,6 +272,9 @@ class Table:
             labels=value["labels"],
             tags=tuple(value["tags"]),
             concurrency=value["concurrency"],
+            retention=RetentionPolicy(**value.get("retention_policy", {})),
+            concurrency_per_directory=value.get("concurrency_per_directory"),
+            concurrency_per_repository=value.get("concurrency_per_repository"),
             jobs=tuple(Job.from_json(job) for job in value["jobs"]),
         )
 
@@ -285,6 +288,16 @@ class TableDefaults:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: float = 3600.0
     concurrency: int = 8
+
+
+def _said(**more: Any) -> JsonObject:
+    """Write what few tables say. Left out where it isn't said: the digests of all others stay as they were."""
+    return {name: value for name, value in more.items() if value is not None}
+
+
+def _require_room(owner: str, concurrency: int | None) -> None:
+    if concurrency is not None and concurrency < 1:
+        raise ValueError(f"{owner}: at a concurrency of {concurrency} nothing runs")
 
 
 def _require_id(text: str) -> None:

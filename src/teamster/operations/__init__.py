@@ -9,6 +9,7 @@ from teamster.operations.cancel import cancel
 from teamster.operations.config import Configuration, configuration, find_config, read_config
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened, defaults_of
+from teamster.operations.init import Initialised, init
 from teamster.operations.paths import straight
 from teamster.operations.rehearse import rehearsed, serve_scenario
 from teamster.operations.reloading import Reloading
@@ -23,6 +24,7 @@ __all__ = [
     "Configuration",
     "Control",
     "Harness",
+    "Initialised",
     "Opened",
     "Reloading",
     "RootChoice",
@@ -35,6 +37,7 @@ __all__ = [
     "configuration",
     "defaults_of",
     "find_config",
+    "init",
     "read_config",
     "rehearsed",
     "require_root",

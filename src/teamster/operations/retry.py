@@ -37,7 +37,8 @@ def retry(
     Raises:
         UsageError: there is no such step, or none of those named has ended without success.
     """
-    chosen = steps_of(table_of(harness.root, batch_id), job_id, step_id)
+    table = table_of(harness.root, batch_id)
+    chosen = steps_of(table, job_id, step_id)
     with Opened.of(harness) as opened:
         newest = _newest(opened, batch_id)
         retried = []
@@ -45,7 +46,7 @@ def retry(
             item = newest.get(StepKey(batch_id, job.job_id, step.step_id))
             if item is None or not _may_be_retried(item, succeeded_too=succeeded_too):
                 continue
-            draft = item_draft(harness, batch_id, job, step, generation=item.generation + 1)
+            draft = item_draft(harness, table, job, step, generation=item.generation + 1)
             opened.store.enqueue(draft, at=harness.clock.now())
             retried.append(Retried(step=str(draft.step), generation=draft.generation))
     if not retried:

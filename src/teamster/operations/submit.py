@@ -11,6 +11,7 @@ from teamster.intake import batch_stem, changed_steps
 from teamster.kit import Instant, canonical, document, sha256
 from teamster.model import BatchId, ItemId, Job, JsonObject, Step, StepKey, StepWork, Table, UsageError, dedupe_key
 from teamster.operations.harness import Harness, Opened
+from teamster.operations.limiting import limit_keys_of, limits_of
 from teamster.operations.snapshot import config_drafts, harness_config
 from teamster.operations.tables import table_of
 from teamster.store import Batch, BatchDraft, ItemDraft, Needs, Store, Waits
@@ -38,6 +39,8 @@ def submit(harness: Harness, table: Table, *, new: bool = False) -> Submitted:
         known, created = opened.store.batch(table.batch_id) or _same_file(opened, table, new=new), False
         if known is None:
             now = harness.clock.now()
+            for limit_key, maximum in limits_of(table).items():
+                opened.store.set_limit(limit_key, maximum)  # before the first step could start without it
             submission = opened.store.submit(_batch(harness, opened.store, table, now), at=now)
             opened.delivery.deliver(submission.rows)
             known, created = submission.batch, submission.created
@@ -46,8 +49,9 @@ def submit(harness: Harness, table: Table, *, new: bool = False) -> Submitted:
     return Submitted(batch_id=known.batch_id, created=created, job_ids=tuple(job.job_id for job in table.jobs))
 
 
-def item_draft(harness: Harness, batch_id: BatchId, job: Job, step: Step, *, generation: int = 1) -> ItemDraft:
+def item_draft(harness: Harness, table: Table, job: Job, step: Step, *, generation: int = 1) -> ItemDraft:
     """Draft the item of one step."""
+    batch_id = table.batch_id
     key = StepKey(batch_id, job.job_id, step.step_id)
     return ItemDraft(
         item_id=ItemId(harness.names.fresh("item")),
@@ -57,9 +61,11 @@ def item_draft(harness: Harness, batch_id: BatchId, job: Job, step: Step, *, gen
         target={"batch_id": batch_id, "job_id": job.job_id, "step_id": step.step_id},
         spec=step.to_json(),
         waits=tuple(
-            Waits(step=StepKey(batch_id, job.job_id, dependency.step_id), needs=Needs(dependency.needs))
+            Waits(step=dependency.within(batch_id, job.job_id), needs=Needs(dependency.needs))
             for dependency in step.depends_on
         ),
+        runner_affinity=None if step.affinity is None else step.affinity.runner_id,
+        limit_keys=limit_keys_of(table, job),
     )
 
 
@@ -82,7 +88,7 @@ def _batch(harness: Harness, store: Store, table: Table, now: Instant) -> BatchD
             "steps_total": sum(len(job.steps) for job in table.jobs),
             "agents": sorted({step.agent.agent for job in table.jobs for step in job.steps}),
         },
-        items=tuple(item_draft(harness, table.batch_id, job, step) for job in table.jobs for step in job.steps),
+        items=tuple(item_draft(harness, table, job, step) for job in table.jobs for step in job.steps),
         files=(
             draft(batch_meta_path(table.batch_id), document(record)),
             draft(inputs_path(table.batch_id), _inputs(table)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Self, assert_never
 
-from teamster.model import AttemptStatus, RetryPolicy
+from teamster.model import AttemptStatus, RetriedStatus, RetryPolicy
 from teamster.policy.failure import TREATMENTS, FailureClass, Treatment
 from teamster.policy.verdict import Verdict
 
@@ -22,6 +22,7 @@ class RetryLimits:
     backoff_seconds_first: float = 5.0
     backoff_seconds_max: float = 300.0
     quota_wait_seconds: float = 300.0
+    on_statuses: tuple[RetriedStatus, ...] = ("failed",)
 
     def __post_init__(self) -> None:
         if self.attempts_max < 1:
@@ -40,6 +41,7 @@ class RetryLimits:
             attempts_max=policy.attempts_max,
             backoff_seconds_first=policy.backoff_seconds,
             backoff_seconds_max=policy.backoff_seconds_max,
+            on_statuses=policy.on_statuses,
         )
 
 
@@ -66,6 +68,8 @@ def after_attempt(
 
     `consumed` and `recoveries` are the counts before this attempt is added to them.
     """
+    if _may_clear_itself(verdict) and "needs_attention" in limits.on_statuses:
+        return _counted(consumed=consumed, limits=limits, now=now, jitter=jitter)
     if verdict.status is not AttemptStatus.FAILED or verdict.failure_class is None:
         return GiveUp(
             reason=f"{verdict.status} is never retried by itself",
@@ -74,9 +78,17 @@ def after_attempt(
     treatment = TREATMENTS[verdict.failure_class]
     if treatment is Treatment.STOP:
         return GiveUp(reason=f"{verdict.failure_class} would only happen again")
+    if treatment is Treatment.RETRY and "failed" not in limits.on_statuses:
+        return GiveUp(reason="its retry policy asks for no other try after a failure")
     if treatment is Treatment.RETRY:
         return _counted(consumed=consumed, limits=limits, now=now, jitter=jitter)
     return _free(verdict.failure_class, recoveries=recoveries, limits=limits, now=now, jitter=jitter)
+
+
+def _may_clear_itself(verdict: Verdict) -> bool:
+    """Tell whether another try may do what this one left to a person; doubts about the evidence never go away."""
+    is_doubt = verdict.failure_class not in {None, FailureClass.INVALID_REPORT}
+    return verdict.status is AttemptStatus.NEEDS_ATTENTION and not is_doubt
 
 
 def _counted(*, consumed: int, limits: RetryLimits, now: datetime, jitter: float) -> Retry | GiveUp:

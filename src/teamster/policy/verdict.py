@@ -30,6 +30,7 @@ class Facts:
 
     `announces_end` and `requires_report` are what its agent promises. `source_digest_kept` is None where nothing
     was resumed. `report` is None where the agent wrote none. `complaint` is the last line of its standard error.
+    `artifacts_missing` says of each expected artifact that is not there what is wrong with it.
     """
 
     outcome: Outcome
@@ -45,6 +46,7 @@ class Facts:
     cancel_requested: bool = False
     evidence_lost: bool = False
     complaint: str = ""
+    artifacts_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,17 +178,24 @@ def _by_report(facts: Facts) -> Verdict:
     if report is None:
         if facts.requires_report:
             return _look(FailureClass.INVALID_REPORT, "it wrote no report")
-        return Verdict(status=AttemptStatus.SUCCEEDED, reason="exit code 0, and no report was asked for")
+        return _success(facts, "exit code 0, and no report was asked for")
     if report.value is None:
         return _look(FailureClass.INVALID_REPORT, f"its report is invalid: {'; '.join(report.problems)}")
     summary = str(report.value.get("summary", ""))
     match report.status:
         case "ok":
-            return Verdict(status=AttemptStatus.SUCCEEDED, reason="its report says ok")
+            return _success(facts, "its report says ok")
         case "failed":
             return _fail(FailureClass.AGENT_FAILED, f"its report says failed: {summary}")
         case _:
             return _look(None, f"its report asks for attention: {summary}")
+
+
+def _success(facts: Facts, reason: str) -> Verdict:
+    """Believe a success, unless something that was expected of it is not there."""
+    if facts.artifacts_missing:
+        return _look(None, f"expected artifacts are missing: {'; '.join(facts.artifacts_missing)}")
+    return Verdict(status=AttemptStatus.SUCCEEDED, reason=reason)
 
 
 def _fail(failure_class: FailureClass, reason: str) -> Verdict:

@@ -10,7 +10,9 @@ from teamster.agents import Agent, Plan, Request
 from teamster.artifacts import AttemptFile, Root, attempt_file, blames_disk, codex_home, running, spool_folder, staging
 from teamster.kit import make_folder, write_snapshot
 from teamster.model import RUN_REPORT_SCHEMA, Attempt, Item, JsonObject, ProcessIdentity, Step
+from teamster.policy import FailureClass
 from teamster.process import Places, Trace
+from teamster.runner.handing import Handed
 from teamster.runner.source import Source
 from teamster.runner.spools import SCRATCH
 from teamster.runner.streams import Stream
@@ -21,7 +23,7 @@ from teamster.settings import Settings
 class Carried:
     """An attempt, its reader, and what was asked of it. `item` is what the owner's last write returned.
 
-    Without a `plan` its agent can't do what the step asks for; `problem` says why.
+    Without a `plan` its agent can't do what the step asks for; `problem` says why, and `problem_class` what follows.
     """
 
     item: Item
@@ -30,6 +32,7 @@ class Carried:
     agent: Agent
     plan: Plan | None
     problem: str
+    problem_class: FailureClass
     home: Path
     places: Places
     stream: Stream
@@ -101,9 +104,19 @@ def trace_of(attempt: Attempt, places: Places) -> Trace:
 
 
 def carry(
-    item: Item, attempt: Attempt, *, root: Root, agents: Mapping[str, Agent], settings: Settings, lines_kept: int = 0
+    item: Item,
+    attempt: Attempt,
+    *,
+    root: Root,
+    agents: Mapping[str, Agent],
+    settings: Settings,
+    lines_kept: int = 0,
+    handed: Handed | None = None,
 ) -> Carried:
-    """Take an attempt under care: fresh from a claim, or of a lost runner whose reader kept `lines_kept` lines."""
+    """Take an attempt under care: fresh from a claim, or of a lost runner whose reader kept `lines_kept` lines.
+
+    `handed` is the prompt with what earlier steps left; an agent that runs has read its own already.
+    """
     step = Step.from_json(item.spec)
     agent = agents[step.agent.agent]
     places = places_of(attempt, root)
@@ -111,8 +124,12 @@ def carry(
     recorded = attempt.facts.get("source")
     source = None if recorded is None else Source.from_json(recorded)
     secrets = () if settings.key is None else (settings.key.encode(),)
-    request = _request(attempt, step, root=root, places=places, source=source, settings=settings)
+    prompt = step.prompt if handed is None else handed.prompt
+    request = _request(attempt, step, prompt, root=root, places=places, source=source, settings=settings)
     plan, problem = _plan(agent, request)
+    refused = None if handed is None else handed.problem
+    if refused is not None:
+        plan, problem = None, refused.fact
     log = root.at(attempt_file(attempt.directory, AttemptFile.EVENTS)) if step.capture_events else None
     return Carried(
         item=item,
@@ -121,6 +138,7 @@ def carry(
         agent=agent,
         plan=plan,
         problem=problem,
+        problem_class=FailureClass.REFUSED_INPUT if refused is None else refused.failure_class,
         home=home,
         places=places,
         stream=Stream(source=places.stdout, log=log, decoder=agent.decoder(), secrets=secrets, lines_kept=lines_kept),
@@ -141,6 +159,7 @@ def _plan(agent: Agent, request: Request) -> tuple[Plan | None, str]:
 def _request(
     attempt: Attempt,
     step: Step,
+    prompt: str,
     *,
     root: Root,
     places: Places,
@@ -148,7 +167,7 @@ def _request(
     settings: Settings,
 ) -> Request:
     return Request(
-        prompt=step.prompt,
+        prompt=prompt,
         working_directory=Path(step.working_directory),
         home=root.at(codex_home(attempt.directory)),
         scratch=places.spool / SCRATCH,

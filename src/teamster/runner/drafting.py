@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from teamster.artifacts import (
     AttemptFile,
@@ -15,7 +15,7 @@ from teamster.artifacts import (
     meta,
     running,
 )
-from teamster.kit import Instant, Names, document
+from teamster.kit import Instant, Names, document, sha256
 from teamster.model import (
     Attempt,
     AttemptStatus,
@@ -29,6 +29,7 @@ from teamster.model import (
     ShiftId,
     Step,
 )
+from teamster.runner.handing import Handed
 from teamster.runner.source import NO_BASE, Source, choose_source
 from teamster.store import Begin, Claimed
 
@@ -43,15 +44,22 @@ class Circumstances:
     environment: Mapping[str, str]  # of the machine: what every `meta.json` says
 
 
-def begin(claimed: Claimed, *, shim: ProcessIdentity, at: Instant, names: Names, circumstances: Circumstances) -> Begin:
+def begin(
+    claimed: Claimed,
+    step: Step,
+    *,
+    shim: ProcessIdentity,
+    at: Instant,
+    names: Names,
+    circumstances: Circumstances,
+    handed: Handed | None = None,
+) -> Begin:
     """Draft the attempt, its `meta.json` and its first `state.json`."""
     item = claimed.item
     assert item.step is not None
-    step = Step.from_json(item.spec)
     source = None
     if step.resume is not None:
-        resumed = next(key for key in claimed.parents if key.step_id == step.resume.step_id)
-        source = choose_source(step.resume, claimed.parents[resumed])
+        source = choose_source(step.resume, claimed.parents[replace(item.step, step_id=step.resume.step_id)])
     run_id = RunId(names.fresh("run"))
     attempt = Attempt(
         run_id=run_id,
@@ -70,19 +78,25 @@ def begin(claimed: Claimed, *, shim: ProcessIdentity, at: Instant, names: Names,
     return Begin(
         request_id=RequestId(f"begin_{run_id}"),
         attempt=attempt,
-        files=_files(item, step, attempt, source=source, circumstances=circumstances),
+        files=_files(item, step, attempt, source=source, circumstances=circumstances, handed=handed),
     )
 
 
 def _files(
-    item: Item, step: Step, attempt: Attempt, *, source: Source | None, circumstances: Circumstances
+    item: Item,
+    step: Step,
+    attempt: Attempt,
+    *,
+    source: Source | None,
+    circumstances: Circumstances,
+    handed: Handed | None,
 ) -> tuple[FileDraft, ...]:
     record = meta(
         step=attempt.step,
         run_id=attempt.run_id,
         runner_id=circumstances.runner_id,
         created_at=attempt.started_at,
-        prompt_sha256=step.prompt_sha256,
+        prompt_sha256=step.prompt_sha256 if handed is None else sha256(handed.prompt.encode("utf-8", "surrogatepass")),
         policy=step.policy.to_json(),
         environment={
             **circumstances.environment,
@@ -92,7 +106,10 @@ def _files(
         },
         workspace_policy={"mode": step.workspace_mode},
         resume=None if source is None else _resolved(source),
-        extra=_extra(item, attempt, circumstances),
+        extra={
+            **_extra(item, attempt, circumstances),
+            **({} if handed is None else {"prompt_template_sha256": step.prompt_sha256, **handed.record}),
+        },
     )
     state = running(started_at=attempt.started_at)
     return (

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from teamster.artifacts import AttemptFile, attempt_file, draft, manifest, manifest_entry, terminal
-from teamster.kit import Instant, document, one_line, redact
+from teamster.kit import Instant, document, one_line, redact, sha256
 from teamster.model import (
     Attempt,
     AttemptStatus,
@@ -25,6 +25,7 @@ from teamster.model import (
 from teamster.policy import FailureClass, GiveUp, Retry, RetryLimits, Verdict, after_attempt, decide
 from teamster.runner.carried import Carried
 from teamster.runner.evidence import Evidence
+from teamster.runner.handing import FINAL_DIGEST
 from teamster.store import Complete, Fail, Guard, Stall
 
 FINAL_TEXT_BYTES_MAX: Final = 4 << 20
@@ -91,7 +92,7 @@ def _ending(
         carried.attempt,
         status=verdict.status,
         ended_at=max(ended_at, carried.attempt.started_at),  # a wall clock may have stepped back in between
-        facts={**carried.attempt.facts, **_facts(verdict, evidence)},
+        facts={**carried.attempt.facts, **_facts(carried, verdict, evidence)},
     )
     files = _files(carried, attempt, verdict, evidence, record, on_disk)
     guard = _guard(carried)
@@ -145,7 +146,7 @@ def _guard(carried: Carried) -> Guard:
     )
 
 
-def _facts(verdict: Verdict, evidence: Evidence | None) -> JsonObject:
+def _facts(carried: Carried, verdict: Verdict, evidence: Evidence | None) -> JsonObject:
     """Say what later steps and pointers need of an attempt."""
     failure_class = None if verdict.failure_class is None else verdict.failure_class.value
     facts: JsonObject = {"failure_class": failure_class, "reason": verdict.reason}
@@ -153,6 +154,8 @@ def _facts(verdict: Verdict, evidence: Evidence | None) -> JsonObject:
         facts["codex_thread_id"] = evidence.reading.thread_id
     if evidence is not None and evidence.sealed is not None:
         facts["session_sha256"] = evidence.sealed.session_sha256
+    if evidence is not None and (final := _words(carried, evidence).get(AttemptFile.FINAL)) is not None:
+        facts[FINAL_DIGEST] = sha256(final)
     return facts
 
 
@@ -242,6 +245,7 @@ def _verdict(verdict: Verdict, evidence: Evidence | None) -> JsonObject:
         "source_digest_kept": facts.source_digest_kept,
         "cancel_requested": facts.cancel_requested,
         "evidence_lost": facts.evidence_lost,
+        "artifacts_missing": list(facts.artifacts_missing),
         "troubles": list(evidence.troubles),
     }
 

@@ -32,6 +32,7 @@ from teamster.kit import OutsideRoot, document, flush, make_folder, one_line, re
 from teamster.model import RUN_REPORT_SCHEMA, ExitRecord, Lost, NotStarted, Outcome, WorldError
 from teamster.policy import Facts, Report, report_problems
 from teamster.runner.carried import Carried
+from teamster.runner.expecting import missing_artifacts
 from teamster.runner.lineage import FIRST_LINE_BYTES_MAX, BrokenLineage, lineage
 from teamster.runner.preparing import CannotStart, sealed_base
 from teamster.runner.spools import BASELINE
@@ -135,6 +136,7 @@ def _facts(
         cancel_requested=carried.cancel_requested,
         evidence_lost=evidence_lost,
         complaint=_last_line(stderr),
+        artifacts_missing=missing_artifacts(Path(carried.step.working_directory), carried.step.artifacts_expected),
     )
 
 

@@ -55,12 +55,13 @@ def prepare(
     The spool is empty and nobody else's: its files are simply written.
 
     Raises:
-        CannotStart: the base of a resume is gone or was changed, or nobody is signed in.
+        CannotStart: the base of a resume is gone or was changed, nobody is signed in, or what its prompt refers to is
+            not there.
         WorldError: the disk or git failed.
     """
     plan = carried.plan
     if plan is None:
-        raise CannotStart(carried.problem, FailureClass.REFUSED_INPUT)
+        raise CannotStart(carried.problem, carried.problem_class)
     make_folder(root.at(staging(carried.attempt.directory)))
     spools.lay_out(carried.places.spool, folders=plan.folders, files=plan.files)
     if carried.agent.sessions:

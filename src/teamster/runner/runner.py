@@ -30,6 +30,7 @@ from teamster.model import (
     RequestId,
     RunId,
     Shift,
+    Step,
     StoreUnavailable,
     WorldError,
 )
@@ -39,6 +40,7 @@ from teamster.runner.carried import Carried, carry, point_at
 from teamster.runner.crew import Crew, Happened
 from teamster.runner.drafting import begin
 from teamster.runner.ending import Ending, refuse
+from teamster.runner.handing import Handed, hand_over
 from teamster.runner.judging import judge
 from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
@@ -61,6 +63,7 @@ class Runner:
         self._wanted = ClaimFilter(batch_ids=only)
         self._carried: dict[RunId, Carried] = {}
         self._endings: list[Ending] = []
+        self._handed: dict[RunId, Handed] = {}  # from a claim to its start
         self._flushed: list[int] = []
         self._observed_at = 0.0
         self._recovered_at = -crew.settings.recover_seconds
@@ -225,9 +228,15 @@ class Runner:
         crew, now = self._crew, self._crew.clock.now()
 
         def start_with_claim(claimed: Claimed, place: int) -> Begin:
-            shim = parked[place].identity
-            started = begin(claimed, shim=shim, at=now, names=crew.names, circumstances=crew.circumstances)
+            step, shim = Step.from_json(claimed.item.spec), parked[place].identity
+            promised = (file for ending in self._endings for file in ending.files)
+            handed = hand_over(claimed, step, root=crew.root, promised=promised)
+            started = begin(
+                claimed, step, shim=shim, at=now, names=crew.names, circumstances=crew.circumstances, handed=handed
+            )
             begun[claimed.item.item_id] = started.attempt
+            if handed is not None:
+                self._handed[started.attempt.run_id] = handed
             return started
 
         try:
@@ -240,7 +249,8 @@ class Runner:
 
     def _start(self, item: Item, attempt: Attempt, parked: Parked) -> None:
         crew, now = self._crew, self._crew.clock.now()
-        carried = carry(item, attempt, root=crew.root, agents=crew.agents, settings=crew.settings)
+        handed = self._handed.pop(attempt.run_id, None)
+        carried = carry(item, attempt, root=crew.root, agents=crew.agents, settings=crew.settings, handed=handed)
         carried.beat_at = now.boot_seconds
         self._carried[attempt.run_id] = carried
         try:

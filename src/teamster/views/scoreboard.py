@@ -26,6 +26,7 @@ from teamster.store import Batch, Store, Waiting
 from teamster.views.reading import read_json
 
 STEPS_MAX: Final = 1_000_000
+REASONS_SHOWN_MAX: Final = 6
 ATTENTION: Final = (StepStatus.NEEDS_ATTENTION, StepStatus.FAILED)
 ACTIVE: Final = (ItemStatus.QUEUED, ItemStatus.CLAIMED, ItemStatus.RUNNING, ItemStatus.STALLED)
 _ENDED_BADLY: Final = (StepStatus.FAILED, StepStatus.NEEDS_ATTENTION, StepStatus.CANCELED)
@@ -182,12 +183,17 @@ def _places(root: Root, batch_id: BatchId) -> Mapping[StepKey, int]:
 
 
 def _waiting(step: StepKey, found: Waiting, rows: Mapping[StepKey, StepRow]) -> StepRow:
-    unmet = []
+    unmet, spoiled = [], []
     for need in found.unmet:
         ended = rows.get(need.step)
-        how = f" ({ended.status.value})" if ended is not None and ended.status in _ENDED_BADLY else ""
-        unmet.append(f"{need.step}{how}")
-    return StepRow(step=step, status=StepStatus.BLOCKED, note=f"waits for {', '.join(unmet)}")
+        if ended is not None and ended.status in _ENDED_BADLY:
+            spoiled.append(f"{need.step} ({ended.status.value})")
+        else:
+            unmet.append(str(need.step))
+    reasons = [*spoiled, *unmet]  # what will never come by itself is what a person must know first
+    more = len(reasons) - REASONS_SHOWN_MAX
+    shown = ", ".join(reasons[:REASONS_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
+    return StepRow(step=step, status=StepStatus.BLOCKED, note=f"waits for {shown}")
 
 
 def _row(item: Item, store: Store, root: Root) -> StepRow:
