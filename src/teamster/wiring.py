@@ -25,10 +25,12 @@ from teamster.model import HostId, RunnerId, UsageError
 from teamster.operations import (
     Configuration,
     Harness,
+    Reloading,
     RootChoice,
     choose_root,
     configuration,
     defaults_of,
+    find_config,
     read_config,
     require_root,
 )
@@ -106,7 +108,7 @@ class Wiring:
                 f"{choice.path} is a rehearsal's root: its steps are for the scripted model",
                 hint=f"go on with it: teamster rehearse TABLE --root {choice.rehearses}",
             )
-        return self._site(choice, self._settings(slots))
+        return self._site(choice, self._settings(slots), slots=slots)
 
     def look(self, root: Path | None) -> Site:
         """Open a root to look at; one that isn't there is refused."""
@@ -128,7 +130,7 @@ class Wiring:
             key=model.key,
             agent_env=model.agent_env(settings.agent_env),
         )
-        return Rehearsal(site=self._site(choice, settings), model_url=model.base_url)
+        return Rehearsal(site=self._site(choice, settings, slots=slots), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
         """Take what the operator's file and the environment say, and the user's own Codex configuration and login.
@@ -151,11 +153,11 @@ class Wiring:
     def _rehearsal_choice(self, root: Path | None) -> RootChoice:
         return self._choice(root).for_rehearsal()
 
-    def _site(self, choice: RootChoice, settings: Settings) -> Site:
-        return Site(harness=self.harness(choice.path, settings), choice=choice)
+    def _site(self, choice: RootChoice, settings: Settings, *, slots: int | None = None) -> Site:
+        return Site(harness=self.harness(choice.path, settings, slots=slots), choice=choice)
 
-    def harness(self, path: Path, settings: Settings) -> Harness:
-        """Build everything that works on one root."""
+    def harness(self, path: Path, settings: Settings, *, slots: int | None = None) -> Harness:
+        """Build everything that works on one root; `slots` was asked for by an option, which wins over the file."""
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
         git = shutil.which("git", path=self.env.get("PATH"))
@@ -187,6 +189,7 @@ class Wiring:
             liveliness=open_liveliness(),
             end_harness=end_harness,
             jitter=random.SystemRandom().random,
+            reloading=Reloading(find_config(env=self.env, cwd=self.cwd), lambda: self.configuration(slots=slots)),
             logins=_logins(settings, root, codex_program=codex, clock=self.clock),
         )
 

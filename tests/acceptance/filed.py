@@ -109,7 +109,7 @@ class FiledBatch:
 
 def batch_under(root: Path) -> FiledBatch:
     """Return the one batch of a root."""
-    (path,) = (path for path in (root / "runs").iterdir() if path.name != "_system")
+    (path,) = (root / "runs").glob("[!_]*")
     return FiledBatch(root=root, path=path)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from operations.place import Place, items_of, step
 from teamster.artifacts import Rule
-from teamster.model import BatchId, UsageError
+from teamster.model import BatchId, UsageError, history_faults, record_from_json
 from teamster.operations import retry, submit, verify
 from teamster.operations.submit import _batch
 
@@ -135,3 +135,20 @@ def test_a_version_that_is_gone_is_missed(place: Place) -> None:
 
     assert finding.rule is Rule.MISSING
     assert f"configuration {kept.stem} is not kept" in finding.fact
+
+
+@pytest.mark.req("DC-rec", "DC-ver", "DC-target", "DC-events")
+def test_what_becomes_of_a_table_are_records_of_contract_v1_from_first_to_last(place: Place) -> None:
+    """Workers of other programs read them; their keys name the steps."""
+    batch_id = place.submit(TWO)
+    queued = items_of(place, batch_id)
+    place.work(batch_id)
+    ended = items_of(place, batch_id)
+
+    read = [record_from_json(value) for value in (*queued, *ended)]
+
+    assert [record.to_json() for record in read] == [*queued, *ended]
+    assert [history_faults(record) for record in read] == [()] * len(read)
+    assert sorted(record.dedupe_key for record in read[len(queued) :]) == [
+        f"step:{batch_id}/{step}/1" for step in ("one/first", "one/second", "two/only")
+    ]

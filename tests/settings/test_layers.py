@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from teamster.model import ConfigProblems, UsageError
 from teamster.settings import OPTIONS, ConfigText, Settings, config_problems, layers, settings_from
 
-PLACE = "/home/me/.config/teamster/teamster.toml"
+PLACE = "/somewhere/teamster.toml"
 
 
 def file(text: str) -> ConfigText:

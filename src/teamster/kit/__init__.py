@@ -4,6 +4,16 @@ May touch the clock and files. Must not contain one word of the domain.
 """
 
 from teamster.kit.clock import Clock, Instant, ManualClock, SystemClock, from_iso, iso
+from teamster.kit.exact import (
+    INTEGER_MAX,
+    JSON_LIMITS,
+    ROOT_PATH,
+    Fault,
+    JsonLimits,
+    below,
+    exact_faults,
+    parse_exactly,
+)
 from teamster.kit.files import NameTaken, append, freeze, make_folder, write_once, write_snapshot
 from teamster.kit.flushing import FLUSH_PROGRAM, flush, flush_request
 from teamster.kit.json import canonical, digest, document, sha256
@@ -14,10 +24,15 @@ from teamster.kit.text import one_line, printable, redact
 
 __all__ = [
     "FLUSH_PROGRAM",
+    "INTEGER_MAX",
+    "JSON_LIMITS",
+    "ROOT_PATH",
     "Clock",
     "CountedNames",
+    "Fault",
     "FileLock",
     "Instant",
+    "JsonLimits",
     "ManualClock",
     "NameTaken",
     "Names",
@@ -25,9 +40,11 @@ __all__ = [
     "RandomNames",
     "SystemClock",
     "append",
+    "below",
     "canonical",
     "digest",
     "document",
+    "exact_faults",
     "flush",
     "flush_request",
     "freeze",
@@ -38,6 +55,7 @@ __all__ = [
     "one_line",
     "open_beneath",
     "open_folder_at_once",
+    "parse_exactly",
     "printable",
     "read_beneath",
     "redact",

@@ -3,9 +3,10 @@
 ```text
 TeamsterError
 ├── UsageError            the caller asked for something impossible        exit 2
-│   └── InputProblems     what a person wrote, with all its problems and their places
-│       ├── TableProblems
-│       └── ConfigProblems
+│   └── InputProblems     what came in, with all its problems and their places
+│       ├── TableProblems     a table
+│       ├── ConfigProblems    a configuration
+│       └── RecordProblems    JSON of contract v1
 ├── WorldError            disk, process, program or database failed        exit 3
 │   ├── StoreUnavailable
 │   └── AgentUnusable     a program is missing, or not the one we know
@@ -64,7 +65,7 @@ class Problem:
 
 
 class InputProblems(UsageError):
-    """What a person wrote can't be taken; every problem is listed."""
+    """What came in can't be taken; every problem is listed."""
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         count = len(problems)
@@ -74,7 +75,11 @@ class InputProblems(UsageError):
 
 
 class TableProblems(InputProblems):
-    """A launch table can't be taken."""
+    """A table can't be taken."""
+
+
+class RecordProblems(InputProblems):
+    """JSON of contract v1 can't be taken: nothing of it was."""
 
 
 class ConfigProblems(InputProblems):

@@ -11,6 +11,7 @@ from teamster.agents import Agent
 from teamster.artifacts import Outbox, Root
 from teamster.kit import Clock, Names
 from teamster.model import ExecutionPolicy, HostId, ProcessIdentity, RetryPolicy, RunnerId, TableDefaults
+from teamster.operations.reloading import Reloading
 from teamster.process import Host, Liveliness
 from teamster.runner import Delivery, Logins
 from teamster.settings import Settings
@@ -38,6 +39,7 @@ class Harness:
     liveliness: Liveliness
     end_harness: Callable[[ProcessIdentity, Path], bool]
     jitter: Callable[[], float]
+    reloading: Reloading
     logins: Logins = field(default_factory=Logins)
 
     @property

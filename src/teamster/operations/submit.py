@@ -9,7 +9,7 @@ from typing import Final
 from teamster.artifacts import batch_meta, batch_meta_path, draft, inputs_path
 from teamster.intake import batch_stem, changed_steps
 from teamster.kit import Instant, canonical, document, sha256
-from teamster.model import BatchId, ItemId, Job, JsonObject, Step, StepKey, Table, UsageError
+from teamster.model import BatchId, ItemId, Job, JsonObject, Step, StepKey, StepWork, Table, UsageError, dedupe_key
 from teamster.operations.harness import Harness, Opened
 from teamster.operations.snapshot import config_drafts, harness_config
 from teamster.operations.tables import table_of
@@ -51,7 +51,7 @@ def item_draft(harness: Harness, batch_id: BatchId, job: Job, step: Step, *, gen
     key = StepKey(batch_id, job.job_id, step.step_id)
     return ItemDraft(
         item_id=ItemId(harness.names.fresh("item")),
-        dedupe_key=f"{batch_id}/{key}#{generation}",
+        dedupe_key=dedupe_key(StepWork(step=key, generation=generation)),
         step=key,
         generation=generation,
         target={"batch_id": batch_id, "job_id": job.job_id, "step_id": step.step_id},

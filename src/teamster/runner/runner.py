@@ -44,6 +44,7 @@ from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
 from teamster.runner.recovery import Left, keep_whole_lines
 from teamster.runner.spools import Spools
+from teamster.settings import Settings
 from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter
 
 _log = structlog.get_logger(__name__)
@@ -95,6 +96,10 @@ class Runner:
     def only(self, batch_ids: frozenset[BatchId] | None) -> None:
         """Claim from these batches alone from now on; None means all."""
         self._wanted = ClaimFilter(batch_ids=batch_ids)
+
+    def set(self, settings: Settings) -> None:
+        """Work with other settings from now on; what runs keeps what it was started with."""
+        self._crew = replace(self._crew, settings=settings)
 
     def stop_all(self) -> None:
         """Ask for the end of every agent; each is recorded as stopped and may run again."""
