@@ -185,7 +185,7 @@ def test_a_rehearsal_warns_of_rules_that_fit_no_step(place: Place, teamster: Tea
     again = teamster("rehearse", "table.json", "--scenario", "mine.yaml", "--json")
     stop_model(place.root.with_name("root.rehearsal") / "model")
 
-    nearest = "rules[0].match: a.olny fits no step of the table; nearest is a.only"
+    nearest = "rules[1].match: a.olny fits no step of the table; nearest is a.only"
     assert (said.code, told) == (0, [f"warning: {place.folder / 'mine.yaml'}: {nearest}"])
     assert (again.err, again.json["warnings"]) == ("", [nearest])
 

@@ -1,73 +1,25 @@
-"""The protocol on the wire, spoken with a plain HTTP client."""
+"""The model on the wire, whatever is spoken: answered, failed, let go, refused."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rehearsal.speaking import ANSWER_SECONDS_MAX, HEADERS, SHELL, ask, events, listening
 from teamster.kit import ManualClock
 from teamster.rehearsal.answering import REQUEST_BYTES_MAX
-from teamster.rehearsal.conversation import ATTEMPT_HEADER, JOB_HEADER, STEP_HEADER
-from teamster.rehearsal.journal import REQUESTS_NAME, Journal, read_requests
-from teamster.rehearsal.listening import Listener
-from teamster.rehearsal.reading import load_scenario
-
-ANSWER_SECONDS_MAX = 20.0
-HEADERS = {JOB_HEADER: "docs", STEP_HEADER: "outline", ATTEMPT_HEADER: "1"}
-
-
-@contextmanager
-def listening(folder: Path, moves: str = "[]") -> Iterator[Listener]:
-    """Serve a script from a thread, as long as the block lasts."""
-    clock = ManualClock()
-    listener = Listener(
-        load_scenario(f"rules: [{{match: docs.outline, moves: {moves}}}]", "s.yaml"),
-        port=0,
-        token="secret",  # noqa: S106 - it keeps nothing
-        clock=clock,
-        journal=Journal(folder / REQUESTS_NAME, clock=clock),
-    )
-    thread = threading.Thread(target=listener.serve, kwargs={"idle_seconds_max": 3600.0})
-    thread.start()
-    try:
-        yield listener
-    finally:
-        listener.stop()
-        thread.join(ANSWER_SECONDS_MAX)
-        assert not thread.is_alive()
-
-
-def ask(
-    listener: Listener, path: str, body: Any = None, *, method: str = "POST", headers: Mapping[str, str] = HEADERS
-) -> tuple[http.client.HTTPResponse, bytes]:
-    """Send one request and read the whole answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", listener.server_port, timeout=ANSWER_SECONDS_MAX)
-    try:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, path, body=content, headers=dict(headers))
-        answer = connection.getresponse()
-        return answer, answer.read()
-    finally:
-        connection.close()
-
-
-def events(text: bytes) -> list[Any]:
-    """Read server-sent events."""
-    return [json.loads(block.split(b"data: ", 1)[1]) for block in text.split(b"\n\n") if block]
+from teamster.rehearsal.journal import read_requests
 
 
 def test_a_streamed_answer_is_a_row_of_events(tmp_path: Path) -> None:
     """Created, what was said, what is called, completed with its usage."""
     with listening(tmp_path, "[{say: hello}, {run: ls}]") as listener:
-        answer, text = ask(listener, "/v1/responses", {"input": "go", "stream": True, "model": "m"})
+        answer, text = ask(listener, "/v1/responses", {"input": "go", "stream": True, "model": "m", "tools": [SHELL]})
 
     created, said, called, completed = events(text)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream")
@@ -83,7 +35,9 @@ def test_a_streamed_answer_is_a_row_of_events(tmp_path: Path) -> None:
 def test_the_same_question_gets_the_same_answer_again(tmp_path: Path) -> None:
     """Nothing is remembered: a client that asks again, after whatever happened, is where it was."""
     with listening(tmp_path, "[{say: hello}, {run: ls}]") as listener:
-        first, second = (ask(listener, "/v1/responses", {"input": "go", "stream": True})[1] for _ in range(2))
+        first, second = (
+            ask(listener, "/v1/responses", {"input": "go", "stream": True, "tools": [SHELL]})[1] for _ in range(2)
+        )
 
     assert first == second
 
@@ -204,7 +158,9 @@ def test_a_report_that_cannot_be_made_is_a_plain_refusal(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("path", "body", "headers", "status"),
     [
-        pytest.param("/v1/chat/completions", {}, {}, 404, id="another-protocol"),
+        pytest.param("/v1/embeddings", {}, {}, 404, id="another-protocol"),
+        pytest.param("/v1/chat/completions", {}, {}, 400, id="no-messages"),
+        pytest.param("/v1/messages", {"messages": "x"}, {}, 400, id="no-list-of-messages"),
         pytest.param("/v1/responses", b"{", {}, 400, id="no-json"),
         pytest.param("/v1/responses", b"[" * 200_000, {}, 400, id="too-deep"),
         pytest.param("/v1/responses", [], {}, 400, id="no-object"),

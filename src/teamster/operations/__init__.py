@@ -9,7 +9,7 @@ from teamster.operations.cancel import cancel
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened, defaults_of
 from teamster.operations.paths import straight
-from teamster.operations.rehearse import rehearsed
+from teamster.operations.rehearse import rehearsed, serve_scenario
 from teamster.operations.retry import retry
 from teamster.operations.roots import RootChoice, choose_root, require_root
 from teamster.operations.submit import Submitted, submit
@@ -32,6 +32,7 @@ __all__ = [
     "rehearsed",
     "require_root",
     "retry",
+    "serve_scenario",
     "straight",
     "submit",
     "verify",

@@ -9,12 +9,15 @@ from teamster.rehearsal.codex import MODEL_KEY, MODEL_KEY_VARIABLE, codex_argume
 from teamster.rehearsal.conversation import Conversation
 from teamster.rehearsal.copying import CloneLimits
 from teamster.rehearsal.journal import ModelRequest, read_requests
+from teamster.rehearsal.pointing import AGENTS, Pointing, attempt_variables
 from teamster.rehearsal.reading import idle_rules, read_scenario
 from teamster.rehearsal.record import IDLE_SECONDS_MAX
 from teamster.rehearsal.scenario import Scenario
 from teamster.rehearsal.service import Model, Spawn, find_model, start_model, stop_model
+from teamster.rehearsal.serving import serve_model
 
 __all__ = [
+    "AGENTS",
     "IDLE_SECONDS_MAX",
     "MODEL_KEY",
     "MODEL_KEY_VARIABLE",
@@ -23,8 +26,10 @@ __all__ = [
     "Conversation",
     "Model",
     "ModelRequest",
+    "Pointing",
     "Scenario",
     "Spawn",
+    "attempt_variables",
     "clone_directories",
     "codex_arguments",
     "find_model",
@@ -32,6 +37,7 @@ __all__ = [
     "read_clones",
     "read_requests",
     "read_scenario",
+    "serve_model",
     "start_model",
     "stop_model",
 ]

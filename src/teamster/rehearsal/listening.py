@@ -16,6 +16,7 @@ from teamster.kit import Clock, sha256
 from teamster.rehearsal.answering import Answering
 from teamster.rehearsal.journal import Journal
 from teamster.rehearsal.scenario import Scenario
+from teamster.rehearsal.wire import Reset
 
 CONNECTIONS_MAX: Final = 1024
 BACKLOG_MAX: Final = 512
@@ -73,9 +74,9 @@ class Listener(ThreadingHTTPServer):
                 self._under_way -= 1
                 self._asked_at = self._clock.now().boot_seconds
 
-    def reset_facts(self, seconds: int) -> dict[str, int]:
-        """Return when a quota that is used up is there again, in both ways that services say it."""
-        return {"resets_in_seconds": seconds, "resets_at": int(self._clock.now().wall.timestamp()) + seconds}
+    def reset(self, seconds: int) -> Reset:
+        """Say when a quota that is used up is there again."""
+        return Reset(seconds=seconds, at=int(self._clock.now().wall.timestamp()) + seconds)
 
     def stop(self) -> None:
         """Ask for the end, from any thread or a signal handler. The byte is never read: all who wait see it."""

@@ -12,29 +12,40 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from teamster.model import RUN_REPORT_SCHEMA
 from teamster.rehearsal.conversation import Conversation
+from teamster.rehearsal.diffs import recounted
+from teamster.rehearsal.draw import Draw
 from teamster.rehearsal.filling import Unfillable, fill
 from teamster.rehearsal.moves import PLACEHOLDER
 from teamster.rehearsal.scenario import (
+    Action,
     Break,
     Delay,
     Ending,
     Fail,
     InvalidReport,
     Line,
+    Loop,
+    Patch,
     Report,
     Run,
     Say,
     Write,
 )
-from teamster.rehearsal.talk import POLL_TOOL, SHELL_TOOL, Kind, Talk
+from teamster.rehearsal.talk import Kind, Talk
+from teamster.rehearsal.tools import CODEX_POLL, COMMAND_WAIT_MILLISECONDS, SHELL_NAMES
 
-COMMAND_WAIT_MILLISECONDS: Final = 30_000
-"""The longest that Codex waits for a command before it asks the model again."""
+ERRAND_ANSWER: Final = "Rehearsal"
+"""What a program gets that asks something for itself: a title, as a rule."""
+
+REPORTED_ANSWER: Final = "I have reported."
+TOOLS_NAMED_MAX: Final = 20
+NO_SEED: Final = Draw()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,52 +72,56 @@ class Turn:
     delay_seconds: float = 0.0
 
 
-class BadReport(Exception):
-    """A scripted report does not fit the schema that the request asks for."""
+class Unplayable(Exception):
+    """The script can't be played in this conversation: no shell is offered, or its report fits no schema."""
 
 
-def decide(lines: tuple[Line, ...], talk: Talk, conversation: Conversation) -> Turn:
+def decide(lines: tuple[Line, ...], talk: Talk, conversation: Conversation, draw: Draw = NO_SEED) -> Turn:
     """Return the next response.
 
     Raises:
-        BadReport: the script's report can't be made valid.
+        Unplayable: the script's report can't be made valid, or its command can't be run.
     """
+    if talk.is_errand or talk.has_reported:
+        return Turn(ending=Answer(text=ERRAND_ANSWER if talk.is_errand else REPORTED_ANSWER))
     session = talk.running_session
     if session is not None:
         wait = {"session_id": session, "chars": "", "yield_time_ms": COMMAND_WAIT_MILLISECONDS}
-        return Turn(ending=Call(name=POLL_TOOL, arguments=wait))
+        return Turn(ending=Call(name=CODEX_POLL, arguments=wait))
     turn = Turn(ending=Break.STREAM_CUT)
-    view = _View(talk, len(talk.entries), conversation)
-    for line in lines[_reached(lines, talk, conversation) :]:
+    view = _View(talk, len(talk.entries), conversation, draw)
+    for line in lines[_reached(lines, talk, conversation, draw) :]:
         if not view.allows(line):
             continue
         match line.move:
             case Say(text):
                 turn = replace(turn, said=(*turn.said, view.filled(text)))
-            case Delay(seconds):
-                turn = replace(turn, delay_seconds=turn.delay_seconds + seconds)
+            case Delay() as delay:
+                turn = replace(turn, delay_seconds=turn.delay_seconds + view.seconds(delay))
             case move:
                 return replace(turn, ending=_ending(move, view, talk, conversation))
     return replace(turn, ending=_report({}, talk, conversation))
 
 
-def _ending(
-    move: Run | Write | Ending, view: _View, talk: Talk, conversation: Conversation
-) -> Call | Answer | Fail | Break:
+def _ending(move: Action | Ending, view: _View, talk: Talk, conversation: Conversation) -> Call | Answer | Fail | Break:
     match move:
-        case Run(command):
-            return _shell(view.filled(command))
+        case Run(command) | Loop(command):
+            return _shell(view.filled(command), talk, conversation)
         case Write(path, content):
-            return _shell(_writing(view.filled(path), view.filled(content)))
+            return _shell(_writing(view.filled(path), view.filled(content)), talk, conversation)
+        case Patch(diff):
+            return _shell(_patching(view.filled(diff)), talk, conversation)
         case Report(fields):
             return _report(view.filled_in(fields), talk, conversation)
-        case InvalidReport(text):
+        case InvalidReport(str() as text):
             return Answer(text=view.filled(text))
+        case InvalidReport(fields):
+            return _given(view.filled_in(fields), talk)
         case Fail() | Break():
             return move
 
 
-def _reached(lines: tuple[Line, ...], talk: Talk, conversation: Conversation) -> int:
+def _reached(lines: tuple[Line, ...], talk: Talk, conversation: Conversation, draw: Draw) -> int:
     """Play the commands since the last prompt again and return the place of the next move."""
     place, known = 0, talk.start
     for position in range(talk.start, len(talk.entries)):
@@ -114,12 +129,12 @@ def _reached(lines: tuple[Line, ...], talk: Talk, conversation: Conversation) ->
             case Kind.OUTPUT:
                 known = position + 1
             case Kind.SHELL_CALL:
-                view = _View(talk, known, conversation)
+                view = _View(talk, known, conversation, draw)
                 place = next(
                     (
-                        after
-                        for after, line in enumerate(lines[place:], start=place + 1)
-                        if isinstance(line.move, Run | Write) and view.allows(line)
+                        at if isinstance(line.move, Loop) else at + 1
+                        for at, line in enumerate(lines[place:], start=place)
+                        if isinstance(line.move, Action) and view.allows(line)
                     ),
                     len(lines),
                 )
@@ -131,17 +146,39 @@ def _reached(lines: tuple[Line, ...], talk: Talk, conversation: Conversation) ->
 class _View:
     """What a script may look at, at one place of a conversation."""
 
-    def __init__(self, talk: Talk, position: int, conversation: Conversation) -> None:
-        self._seen = talk.before(position)
-        self._remembered = talk.remembered
-        self._this = {
-            "job": conversation.job_id,
-            "step": conversation.step_id,
-            "attempt": str(conversation.attempt_number),
+    def __init__(self, talk: Talk, position: int, conversation: Conversation, draw: Draw) -> None:
+        self._talk = talk
+        self._position = position
+        self._conversation = conversation
+        self._draw = draw
+
+    @cached_property
+    def _seen(self) -> str:
+        return self._talk.before(self._position)
+
+    @cached_property
+    def _remembered(self) -> str:
+        return self._talk.remembered
+
+    @cached_property
+    def _this(self) -> Mapping[str, str]:
+        return {
+            "job": self._conversation.job_id,
+            "step": self._conversation.step_id,
+            "attempt": str(self._conversation.attempt_number),
+            "call": str(self._talk.calls + 1),
+            "random": self._draw.digits("random", self._conversation, self._position),
         }
 
+    def seconds(self, delay: Delay) -> float:
+        """Return how long to wait."""
+        share = self._draw.share("delay", self._conversation, self._position)
+        return delay.seconds + share * (delay.seconds_max - delay.seconds)
+
     def allows(self, line: Line) -> bool:
-        return all(condition.holds(seen=self._seen, remembered=self._remembered) for condition in line.conditions)
+        return not line.conditions or all(
+            condition.holds(seen=self._seen, remembered=self._remembered) for condition in line.conditions
+        )
 
     def filled(self, text: str) -> str:
         return PLACEHOLDER.sub(self._found, text)
@@ -162,8 +199,17 @@ class _View:
         return str(last[1] if last.re.groups else last[0])
 
 
-def _shell(command: str) -> Call:
-    return Call(name=SHELL_TOOL, arguments={"cmd": command, "yield_time_ms": COMMAND_WAIT_MILLISECONDS})
+def _shell(command: str, talk: Talk, conversation: Conversation) -> Call:
+    if talk.shell is None:
+        offered = ", ".join(talk.offered[:TOOLS_NAMED_MAX]) or "none at all"
+        raise Unplayable(
+            f"{conversation} shall run a command, and the request offers no shell; its tools are {offered}. "
+            f"A shell is called {', '.join(SHELL_NAMES)}, and takes `cmd` or `command`"
+        )
+    try:
+        return Call(name=talk.shell.name, arguments=talk.shell.running(command))
+    except Unfillable as error:
+        raise Unplayable(f"{conversation} can't call {talk.shell.name}: {error}") from error
 
 
 def _writing(path: str, content: str) -> str:
@@ -173,14 +219,26 @@ def _writing(path: str, content: str) -> str:
     return f"{begin}printf %s {shlex.quote(content)} > {shlex.quote(f'./{path}')}"
 
 
-def _report(fields: Mapping[str, Any], talk: Talk, conversation: Conversation) -> Answer:
+def _patching(diff: str) -> str:
+    """Write the command that applies a diff. A repository further up must not make its paths mean something else."""
+    apply = 'GIT_CEILING_DIRECTORIES="$(dirname "$PWD")" git apply --whitespace=nowarn -'
+    return f"printf %s {shlex.quote(recounted(diff))} | {apply}"
+
+
+def _given(report: Mapping[str, Any], talk: Talk) -> Answer | Call:
+    if talk.reporter is not None:
+        return Call(name=talk.reporter.name, arguments=report)
+    return Answer(text=json.dumps(report, ensure_ascii=False))
+
+
+def _report(fields: Mapping[str, Any], talk: Talk, conversation: Conversation) -> Answer | Call:
     schema = RUN_REPORT_SCHEMA if talk.schema is None else talk.schema
     try:
         report = fill(schema, fields, summary=f"Rehearsal of {conversation}.")
     except Unfillable as error:
-        raise BadReport(f"no report can be made for {conversation}: {error}") from error
+        raise Unplayable(f"no report can be made for {conversation}: {error}") from error
     _check(report, schema, conversation)
-    return Answer(text=json.dumps(report, ensure_ascii=False))
+    return _given(report, talk)
 
 
 def _check(report: Any, schema: Any, conversation: Conversation) -> None:
@@ -191,8 +249,11 @@ def _check(report: Any, schema: Any, conversation: Conversation) -> None:
     try:
         kind.check_schema(schema)
     except SchemaError as error:
-        raise BadReport(f"the output schema of {conversation} is no JSON schema: {error.message}") from error
+        raise Unplayable(f"the output schema of {conversation} is no JSON schema: {error.message}") from error
     misfit = next(kind(schema).iter_errors(report), None)
     if misfit is not None:
         place = ".".join(str(part) for part in misfit.absolute_path) or "the report"
-        raise BadReport(f"the report of {conversation} does not fit the output schema: {place}: {misfit.message}")
+        raise Unplayable(
+            f"the report of {conversation} does not fit the output schema: {place}: {misfit.message}; "
+            "`invalid_report` sends it on purpose"
+        )
