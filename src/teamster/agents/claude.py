@@ -160,7 +160,9 @@ def _check(request: Request) -> None:
     if request.effort is not None and request.effort not in EFFORTS:
         raise ValueError(f"model_reasoning_effort {request.effort!r:.40} is none of {', '.join(EFFORTS)}")
     if len(json.dumps(request.schema)) > SCHEMA_CHARACTERS_MAX:
-        raise ValueError(f"the schema is an argument of Claude Code, and longer than {SCHEMA_CHARACTERS_MAX} characters")
+        raise ValueError(
+            f"the schema is an argument of Claude Code, and longer than {SCHEMA_CHARACTERS_MAX} characters"
+        )
 
 
 def _options(request: Request) -> list[str]:

@@ -77,9 +77,7 @@ class ClaudeDecoder(EventDecoder):
 def _system(reading: Reading, event: JsonObject) -> Reading:
     match text(event, "subtype"):
         case "init":
-            return replace(
-                started(reading, text(event, "session_id")), terminal=None, activity="waits for the model"
-            )
+            return replace(started(reading, text(event, "session_id")), terminal=None, activity="waits for the model")
         case "api_retry":
             return doing(reading, f"tries again: {text(event, 'error')}, {count(event, 'attempt')} times so far")
         case _:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from teamster.agents.events import (
+    LINE_BYTES_MAX,
     EventDecoder,
     Handler,
     complain,
@@ -23,6 +25,7 @@ from teamster.agents.events import (
 from teamster.agents.protocol import Reading, Usage
 from teamster.model import JsonObject
 
+_TOKEN_RECORD: Final = b"token_usage_record"
 _RECONNECTING: Final = re.compile(r"reconnecting\.\.\.", re.IGNORECASE)
 
 
@@ -60,7 +63,11 @@ def rollout_usage(lines: Iterable[bytes]) -> Usage | None:
 
 
 def _recorded(record: Any) -> Usage | None:
-    return None
+    match record:
+        case {"type": "token_usage_record", "payload": {"thread_token_usage": used}}:
+            return usage_of(used)
+        case _:
+            return None
 
 
 def _thread_started(reading: Reading, event: JsonObject) -> Reading:

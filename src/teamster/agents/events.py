@@ -145,7 +145,9 @@ def count(value: JsonObject, key: str) -> int:
 def dollars(value: JsonObject, key: str) -> float:
     """Return a sum of money; 0 where it is none."""
     number = value.get(key)
-    return float(number) if type(number) in {int, float} and 0 <= number <= TOKENS_MAX else 0.0
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return 0.0
+    return float(number) if 0 <= number <= TOKENS_MAX else 0.0
 
 
 def inner(value: JsonObject, key: str) -> JsonObject:

@@ -18,7 +18,7 @@ class Request:
     end. `staging` takes the agent's own last message. `session` is the thread to resume. `command` is the template
     of a `command` agent. `base_env` is the user's environment, of which little passes. `key` reaches the agent as
     `key_variable`, and not the agent's tools where it can be helped. `extra_arguments` stand before ours, so that ours
-    win. `variables` are added to its environment; in them `${TEAMSTER_JOB_ID}` and its kin stand for this attempt's own.
+    win. `variables` are added to its environment; in them `${TEAMSTER_JOB_ID}` and its kin stand for the attempt's own.
     `linked` are the names, relative to the home, under which the user's own files lie there.
     """
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from teamster import __version__
+from teamster.cli.agents import agents
 from teamster.cli.application import Application
 from teamster.cli.cancel import cancel
 from teamster.cli.console import print_line, write_anything
@@ -35,6 +36,7 @@ _VERBS = (
     (status, "status", LOOK_PANEL),
     (show, "show", LOOK_PANEL),
     (logs, "logs", LOOK_PANEL),
+    (agents, "agents", LOOK_PANEL),
     (verify, "verify", LOOK_PANEL),
     (cancel, "cancel", STEER_PANEL),
     (retry, "retry", STEER_PANEL),

@@ -61,10 +61,6 @@ LATER: Final[Mapping[str, Mapping[str, str]]] = {
     "retry_policy": {"retry_on_statuses": _STATUSES},
 }
 LATER_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
-    "agent": {
-        "claude": "Claude Code, in a later version",
-        "opencode": "OpenCode, in a later version",
-    },
     "workspace_policy.mode": {
         "isolated": "isolated workspaces, in a later version: until then give each job a directory of its own",
     },

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from teamster.intake.fields import Fields, nearest
 from teamster.intake.keys import INHERITED, check_keys, choose, only_one
 from teamster.intake.limits import Limits
 from teamster.intake.parsed import FieldPath
 from teamster.model import (
-    AGENT_NAMES,
     APPROVAL_POLICIES,
     PLACEHOLDERS,
     SANDBOXES,
@@ -39,6 +38,7 @@ class Manner:
     """What holds at one level. Folders are as written: what they are relative to is known at the job."""
 
     agent: AgentName
+    agents: tuple[AgentName, ...]
     command: tuple[str, ...]
     policy: ExecutionPolicy
     timeout_seconds: float
@@ -51,6 +51,7 @@ def outermost(defaults: TableDefaults) -> Manner:
     """Return what the settings say."""
     return Manner(
         agent=defaults.agent.agent,
+        agents=defaults.agents,
         command=defaults.agent.command,
         policy=defaults.policy,
         timeout_seconds=float(defaults.timeout_seconds),
@@ -67,6 +68,7 @@ def within(outer: Manner, fields: Fields, limits: Limits) -> Manner:
     _workspace(fields)
     return Manner(
         agent=agent,
+        agents=outer.agents,
         command=command,
         policy=policy,
         folders_path=folders_path,
@@ -77,7 +79,7 @@ def within(outer: Manner, fields: Fields, limits: Limits) -> Manner:
 
 
 def _agent(fields: Fields, outer: Manner, limits: Limits) -> tuple[AgentName, tuple[str, ...]]:
-    name = cast("AgentName | None", choose(fields, "agent", AGENT_NAMES, later="agent"))
+    name = fields.choice("agent", outer.agents)
     if not fields.has("command"):
         return name or outer.agent, outer.command
     if name is not None and name != "command":

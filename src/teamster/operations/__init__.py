@@ -4,7 +4,7 @@ May touch store, artifacts and the rooms that act, through their doors. Must not
 """
 
 from teamster.operations.admission import Admission
-from teamster.operations.agents import check_agents, check_programs
+from teamster.operations.agents import AgentView, check_agents, check_programs, list_agents, sandboxes_of
 from teamster.operations.cancel import cancel
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened, defaults_of
@@ -18,6 +18,7 @@ from teamster.operations.work import Worked, work
 
 __all__ = [
     "Admission",
+    "AgentView",
     "Control",
     "Harness",
     "Opened",
@@ -29,9 +30,11 @@ __all__ = [
     "check_programs",
     "choose_root",
     "defaults_of",
+    "list_agents",
     "rehearsed",
     "require_root",
     "retry",
+    "sandboxes_of",
     "serve_scenario",
     "straight",
     "submit",

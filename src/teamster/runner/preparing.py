@@ -16,13 +16,12 @@ from teamster.policy import FailureClass
 from teamster.process import Order
 from teamster.runner.carried import BASELINE, Carried
 from teamster.runner.source import Source
-from teamster.settings import Settings
+from teamster.settings import AgentSettings, Settings
 from teamster.workspace import Workspaces
 
 _log = structlog.get_logger(__name__)
 
 SESSION_RECORD_BYTES_MAX: Final = 16 << 20
-CODEX_CONFIGURATION: Final = "config.toml"
 
 
 class CannotStart(WorldError):
@@ -54,7 +53,7 @@ def prepare(carried: Carried, *, root: Root, workspaces: Workspaces, settings: S
         append(carried.scratch / name, content)
     if carried.agent.sessions:
         make_folder(carried.home)
-        _link_configuration(carried.home, settings)
+        _link_configuration(carried.home, settings.of(carried.agent.name))
     if carried.step.resume is not None:
         _seed(carried.home, carried.source, root)
     baseline = workspaces.observe_start(Path(carried.step.working_directory))
@@ -95,10 +94,12 @@ def _seed(home: Path, source: Source | None, root: Root) -> None:
         raise CannotStart(fact, FailureClass.BASE_TOUCHED) from error
 
 
-def _link_configuration(home: Path, settings: Settings) -> None:
+def _link_configuration(home: Path, own: AgentSettings) -> None:
     """Let the agent see the user's own providers and tools, without a copy of them in what is kept."""
-    if settings.codex_configuration is not None:
-        (home / CODEX_CONFIGURATION).symlink_to(settings.codex_configuration)
+    for name, file in own.own_files.items():
+        place = home / name
+        make_folder(place.parent)
+        place.symlink_to(file)
 
 
 def _order(carried: Carried, plan: Plan) -> Order:

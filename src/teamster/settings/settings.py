@@ -16,15 +16,34 @@ SHIFT_TTL_SECONDS_MAX: Final = 3600.0
 SLOTS_MAX: Final = 512
 HEARTBEAT_SECONDS_MAX: Final = 15 * 60.0
 STALE_SECONDS_MIN: Final = 1800.0
+CODEX_CONFIGURATION: Final = "config.toml"
+CARRIES_VARIABLE: Final = "TEAMSTER_OWN_CONFIGURATION"
 KEY_VARIABLES: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What one agent program is given beside what the table says. `own_files` are the user's, linked into each home."""
+
+    arguments: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    model: str | None = None
+    own_files: Mapping[str, Path] = field(default_factory=dict)
+    key_variable: str | None = None
+    key: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.key is not None and not self.key_variable:
+            raise ValueError("a key needs the name of its variable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that may differ between two installations; a batch records what it ran with.
 
-    `codex_configuration` is the user's own file, linked into each private home. A TTL below `SHIFT_TTL_SECONDS_MIN` is
-    for tests alone: `settings_from` refuses it.
+    `codex_configuration` is the user's own file, linked into each private home. `agents` says the same of the other
+    agents; one that it doesn't name gets the key of Codex. A TTL below `SHIFT_TTL_SECONDS_MIN` is for tests alone:
+    `settings_from` refuses it.
     """
 
     slots: int = 8
@@ -46,6 +65,8 @@ class Settings:
     key_variable: str | None = None
     key: str | None = field(default=None, repr=False)
     agent_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    carries_configuration: bool = True
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= SLOTS_MAX:
@@ -63,6 +84,27 @@ class Settings:
             raise ValueError("output_bytes_max and attempts_max leave nothing to do")
         if self.key is not None and not self.key_variable:
             raise ValueError("a key needs the name of its variable")
+
+    def of(self, agent: str) -> AgentSettings:
+        """Return what an agent program is given."""
+        if agent in self.agents:
+            return self.agents[agent]
+        is_codex = agent == "codex"
+        own_files: dict[str, Path] = {}
+        if is_codex and self.codex_configuration is not None:
+            own_files[CODEX_CONFIGURATION] = self.codex_configuration
+        return AgentSettings(
+            arguments=self.codex_arguments if is_codex else (),
+            own_files=own_files,
+            key_variable=self.key_variable,
+            key=self.key,
+        )
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """Every key that some agent may be given: none of them may be kept."""
+        keys = {self.key, *(agent.key for agent in self.agents.values())}
+        return tuple(sorted(key.encode() for key in keys if key))
 
 
 _SPANS: Final = (
@@ -93,6 +135,7 @@ def settings_from(env: Mapping[str, str], *, slots: int | None = None) -> Settin
             at_most=SHIFT_TTL_SECONDS_MAX,
         ),
         slots=_slots(env) if slots is None else _in_range("--slots", slots),
+        carries_configuration=_carries(env),
     )
     for name in KEY_VARIABLES:
         if key := env.get(name, "").strip():
@@ -106,6 +149,13 @@ def _slots(env: Mapping[str, str]) -> int:
     if number != int(number):
         raise UsageError(f"{name} is {env[name]!r}, not a whole number", hint=f"give it 1 to {SLOTS_MAX}")
     return int(number)
+
+
+def _carries(env: Mapping[str, str]) -> bool:
+    said = env.get(CARRIES_VARIABLE) or "yes"
+    if said not in {"yes", "no"}:
+        raise UsageError(f"{CARRIES_VARIABLE} is {said!r:.60}", hint="say yes or no; unset means yes")
+    return said == "yes"
 
 
 def _in_range(name: str, slots: int) -> int:
