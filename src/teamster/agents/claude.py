@@ -159,7 +159,7 @@ def _check(request: Request) -> None:
         raise ValueError(f"approval_policy {request.approval_policy!r:.40}: nobody is there whom Claude Code could ask")
     if request.effort is not None and request.effort not in EFFORTS:
         raise ValueError(f"model_reasoning_effort {request.effort!r:.40} is none of {', '.join(EFFORTS)}")
-    if len(json.dumps(request.schema)) > SCHEMA_CHARACTERS_MAX:
+    if len(_schema(request)) > SCHEMA_CHARACTERS_MAX:
         raise ValueError(
             f"the schema is an argument of Claude Code, and longer than {SCHEMA_CHARACTERS_MAX} characters"
         )
@@ -170,7 +170,7 @@ def _options(request: Request) -> list[str]:
     options += ["--permission-mode", "acceptEdits" if request.sandbox == "workspace-write" else "dontAsk"]
     # The instructions of the repository come with its settings, and with nothing else.
     options += ["--setting-sources", "user,project", "--settings", str(request.scratch / SETTINGS_FILE)]
-    options += ["--json-schema", json.dumps(request.schema)]
+    options += ["--json-schema", _schema(request)]
     web = _WEB if request.web_search else ()
     refused = _WAITING if request.web_search else (*_WAITING, *_WEB)
     if request.sandbox == "read-only":
@@ -186,6 +186,11 @@ def _options(request: Request) -> list[str]:
     if request.effort is not None:
         options.append(f"--effort={request.effort}")
     return options
+
+
+def _schema(request: Request) -> str:
+    """Write the schema without the name of its dialect: one that it can't fetch makes Claude Code refuse to start."""
+    return json.dumps({key: value for key, value in request.schema.items() if key != "$schema"})
 
 
 def _settings(request: Request) -> dict[str, Any]:
