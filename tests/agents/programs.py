@@ -86,7 +86,7 @@ class Bench:
         return self.folder / "work"
 
     def home(self, step: str) -> Path:
-        """The home of a step's attempt."""
+        """Return the home of a step's attempt."""
         return self.folder / step / "home"
 
     def run(self, step: str, **changes: Any) -> Run:

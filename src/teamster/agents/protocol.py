@@ -67,7 +67,7 @@ class Plan:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(repr=False)
     folders: tuple[str, ...]
-    files: tuple[tuple[str, bytes], ...]
+    files: tuple[tuple[str, bytes], ...] = field(repr=False)
     stdin_file: str | None
     staged_report: str
 

@@ -31,6 +31,7 @@ from teamster.model import RUN_REPORT_SCHEMA, ExitRecord, Lost, NotStarted, Outc
 from teamster.policy import Facts, Report, report_problems
 from teamster.runner.carried import BASELINE, Carried
 from teamster.runner.preparing import CannotStart, sealed_base
+from teamster.runner.spending import Spending, spent
 from teamster.runner.streams import is_readable, open_plain
 from teamster.workspace import Baseline, Workspaces
 
@@ -48,6 +49,7 @@ class Evidence:
     reading: Reading
     report_text: str | None
     sealed: Sealed | None
+    spending: Spending | None = None
     troubles: tuple[str, ...] = ()
 
 
@@ -74,6 +76,8 @@ def gather(
     text, report = _report(carried, reading, root)
     kept: list[Path] = []
     sealed = None
+    # Before the home is tidied: of a killed run only its session tells.
+    spending = spent(carried.agent, reading, carried.source, home=carried.home)
     if keeping:
         sealed = _seal(carried, reading, root, kept)
         _keep_stderr(carried, root, kept)
@@ -84,6 +88,7 @@ def gather(
         reading=reading,
         report_text=text,
         sealed=sealed,
+        spending=spending,
         troubles=tuple(troubles),
     )
 
