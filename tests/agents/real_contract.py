@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+from dataclasses import replace
+
+import pytest
+
 from agents.programs import Bench
+from agents.relay import relayed
 from teamster.model import AttemptStatus
 from teamster.policy import FailureClass
 
@@ -33,12 +39,9 @@ class RealAgentContract:
     instructions = ("AGENTS.md",)
     no_session = "01a1f597-4370-49b2-a48a-fada053bd682"
 
+    @pytest.mark.req("PH-2.3", "PH-8.1.1", "PH-10.2")
     def test_it_works_reports_and_is_resumed(self, bench: Bench) -> None:
         """The whole way: its own tools, its report, its usage, and a copy of its session that remembers."""
-        bench.work.mkdir(parents=True)
-        for name in self.instructions:
-            (bench.work / name).write_text(f"The rule of {name} is velvet.\n", encoding="utf-8")
-
         first = bench.run("first")
         thread = str(first.reading.thread_id)
         held = bench.carry(thread, source="first", to="second")
@@ -62,8 +65,22 @@ class RealAgentContract:
         assert second.reading.usage is not None
         assert second.reading.usage.output < first.reading.usage.output
         assert held == {name: (bench.home("first") / name).read_bytes() for name in held}
-        asked = bench.model.requests_path.read_text(encoding="utf-8")
-        assert asked
+
+    @pytest.mark.req("PH-7.3b")
+    def test_the_instructions_of_the_repository_reach_the_model(self, bench: Bench) -> None:
+        """From the working directory and its parents, though its home is another; the prompt reaches it too."""
+        bench.work.mkdir(parents=True)
+        subprocess.run(["git", "init", "--quiet", bench.folder], timeout=60, check=True)
+        for name in self.instructions:
+            (bench.work / name).write_text(f"In {name} the rule is velvet.\n", encoding="utf-8")
+            (bench.folder / name).write_text(f"Above, in {name}, the rule is granite.\n", encoding="utf-8")
+
+        with relayed(bench.model) as (model, asked):
+            replace(bench, model=model).run("second", prompt="Which rule holds?")
+
+        assert asked.holds("Which rule holds?")
+        assert [name for name in self.instructions if not asked.holds(f"In {name} the rule is velvet.")] == []
+        assert [name for name in self.instructions if not asked.holds(f"Above, in {name}, the rule is granite.")] == []
 
     def test_a_reader_writes_nothing(self, bench: Bench) -> None:
         """A sandbox that a program can't keep to would be a promise that nobody holds."""

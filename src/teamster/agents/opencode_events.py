@@ -82,7 +82,7 @@ def _usage(part: JsonObject) -> Usage:
         cached=cached,
         output=count(tokens, "output") + reasoning,
         reasoning=reasoning,
-        cost_usd=dollars(part, "cost"),
+        cost_usd=dollars(part, "cost") or None,  # it says 0 of a model whose price it doesn't know
     )
 
 
