@@ -25,6 +25,8 @@ SETTINGS_FILE: Final = "settings.json"
 REPORT_FILE: Final = "report.json"
 USERS_SERVERS: Final = "user.json"
 SCHEMA_CHARACTERS_MAX: Final = 100_000
+SHARED_TEMPORARY: Final = "/tmp"  # noqa: S108 # a place for sockets that is never too deep
+TEMPORARY_BYTES_MAX: Final = 70
 RETRIES_MAX: Final = 6
 """About half a minute: its own 10 keep a refused key waiting for four."""
 
@@ -222,7 +224,7 @@ def _environment(request: Request) -> dict[str, str]:
         **passed(request.base_env),
         **identity(request),
         "CLAUDE_CONFIG_DIR": str(request.home),
-        "TMPDIR": str(request.scratch / "tmp"),
+        **_temporary(request),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         "CLAUDE_CODE_MAX_RETRIES": str(RETRIES_MAX),
@@ -234,6 +236,18 @@ def _environment(request: Request) -> dict[str, str]:
     if request.key is not None and request.key_variable is not None and not _has_key_file(request):
         env[request.key_variable] = request.key  # a token of a subscription has no other way in
     return env
+
+
+def _temporary(request: Request) -> dict[str, str]:
+    """Give it a temporary folder of its own, where that can be.
+
+    The bridges of its sandbox are sockets in TMPDIR, whose paths may not be longer than the system allows. Below a deep
+    root TMPDIR is the shared folder: its own files stay in the attempt's, those of its tools don't.
+    """
+    own = str(request.scratch / "tmp")
+    if request.sandbox == "workspace-write" and len(own.encode()) > TEMPORARY_BYTES_MAX:
+        return {"TMPDIR": SHARED_TEMPORARY, "CLAUDE_CODE_TMPDIR": own}
+    return {"TMPDIR": own}
 
 
 def _has_key_file(request: Request) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from teamster.agents import Reading
+from teamster.agents import Reading, classify
 from teamster.artifacts import (
     AttemptFile,
     Root,
@@ -114,6 +114,7 @@ def _facts(
     carried: Carried, outcome: Outcome, reading: Reading, report: Report | None, root: Root, *, evidence_lost: bool
 ) -> Facts:
     source = carried.source
+    complaint = _last_line(_stderr(carried))
     return Facts(
         outcome=outcome,
         announces_end=carried.agent.announces_end,
@@ -127,7 +128,8 @@ def _facts(
         source_digest_kept=_source_kept(carried, root),
         cancel_requested=carried.cancel_requested,
         evidence_lost=evidence_lost,
-        complaint=_last_line(_stderr(carried)),
+        complaint=complaint,
+        complaint_class=classify(complaint),
     )
 
 
