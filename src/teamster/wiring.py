@@ -18,13 +18,36 @@ from typing import Final
 import structlog
 
 from teamster import __version__
-from teamster.agents import ENTRY_POINT_GROUP, PROGRAMS, Agent, BrokenAgent, agents_by_name, plugged_in
-from teamster.artifacts import DATABASES, WORKSPACES, Outbox, open_root
+from teamster.agents import (
+    ENTRY_POINT_GROUP,
+    LOGIN_FILE,
+    PROGRAMS,
+    Agent,
+    BrokenAgent,
+    CodexLogin,
+    agents_by_name,
+    plugged_in,
+)
+from teamster.artifacts import CREDENTIALS, DATABASES, WORKSPACES, Credentials, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
-from teamster.operations import AgentView, Harness, RootChoice, choose_root, defaults_of, list_agents, require_root
+from teamster.operations import (
+    AgentView,
+    Configuration,
+    Harness,
+    Reloading,
+    RootChoice,
+    choose_root,
+    configuration,
+    defaults_of,
+    find_config,
+    list_agents,
+    read_config,
+    require_root,
+)
 from teamster.process import (
+    Flushers,
     end_harness,
     host_id,
     open_host,
@@ -35,6 +58,7 @@ from teamster.process import (
     spawn_daemon,
 )
 from teamster.rehearsal import Pointing, start_model
+from teamster.runner import LoginBroker, Logins, renew_by_program
 from teamster.settings import AgentSettings, Settings, settings_from
 from teamster.store import open_sqlite
 from teamster.workspace import Workspaces
@@ -42,6 +66,7 @@ from teamster.workspace import Workspaces
 DATABASE: Final = f"{DATABASES}/teamster.sqlite"
 NURSERY_LOG: Final = f"{DATABASES}/nursery.log"
 MODEL_FOLDER: Final = "model"
+CODEX_HOME_VARIABLE: Final = "CODEX_HOME"
 
 
 def refuse_unchecked() -> None:
@@ -77,6 +102,10 @@ class Wiring:
             raise UsageError("the folder that you are in is gone", hint="cd to another one") from error
         return cls(env=dict(os.environ), cwd=cwd, clock=SystemClock(), names=RandomNames())
 
+    def configuration(self, *, slots: int | None = None) -> Configuration:
+        """Say what holds for each setting, and where its value comes from."""
+        return configuration(env=self.env, cwd=self.cwd, flags={"slots": slots})
+
     def desk(self, root: Path | None, *, slots: int | None = None, rehearsal: bool = False) -> Desk:
         """Say what holds for a table under a root, or under the rehearsal beside it; open nothing."""
         choice = self._rehearsal_choice(root) if rehearsal else self._choice(root)
@@ -96,7 +125,7 @@ class Wiring:
                 f"{choice.path} is a rehearsal's root: its steps are for the scripted model",
                 hint=f"go on with it: teamster rehearse TABLE --root {choice.rehearses}",
             )
-        return self._site(choice, self._settings(slots))
+        return self._site(choice, self._settings(slots), slots=slots)
 
     def look(self, root: Path | None) -> Site:
         """Open a root to look at; one that isn't there is refused."""
@@ -118,26 +147,35 @@ class Wiring:
             settings,
             codex_arguments=model.codex_arguments(),
             codex_configuration=None,
+            codex_login=None,
             key_variable=model.key_variable,
             key=model.key,
             agents={name: _pointed(model.pointing(name), settings.of(name)) for name in settings.agents},
             agent_env=model.agent_env(settings.agent_env),
         )
-        return Rehearsal(site=self._site(choice, settings), model_url=model.base_url)
+        return Rehearsal(site=self._site(choice, settings, slots=slots), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the environment says, and the user's own files where there are some.
+        """Take what the operator's file and the environment say, and the user's own files where there are some.
 
         A link to a file that isn't there would let an agent make it.
         """
-        settings = settings_from(self.env, slots=slots)
+        file = read_config(env=self.env, cwd=self.cwd)
+        settings = settings_from(self.env, file=file, flags={"slots": slots})
         agents, _ = self._agents(settings)
         given = {name: self._agent_settings(agent, settings) for name, agent in agents.items()}
         codex = given.pop("codex")
-        return replace(settings, agents=given, codex_configuration=codex.own_files.get("config.toml"))
+        home = self.cwd / (self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex")))
+        login = home / LOGIN_FILE
+        return replace(
+            settings,
+            agents=given,
+            codex_configuration=codex.own_files.get("config.toml"),
+            codex_login=login if settings.key is None and login.is_file() else None,
+        )
 
     def _agent_settings(self, agent: Agent, settings: Settings) -> AgentSettings:
-        wanted = agent.own_files(self.env) if settings.carries_configuration else {}
+        wanted = agent.own_files(self.env) if settings.own_configuration == "yes" else {}
         own_files = {name: self.cwd / file for name, file in wanted.items() if (self.cwd / file).exists()}
         for name in agent.key_variables:
             if key := self.env.get(name, "").strip():
@@ -160,15 +198,16 @@ class Wiring:
     def _rehearsal_choice(self, root: Path | None) -> RootChoice:
         return self._choice(root).for_rehearsal()
 
-    def _site(self, choice: RootChoice, settings: Settings) -> Site:
-        return Site(harness=self.harness(choice.path, settings), choice=choice)
+    def _site(self, choice: RootChoice, settings: Settings, *, slots: int | None = None) -> Site:
+        return Site(harness=self.harness(choice.path, settings, slots=slots), choice=choice)
 
-    def harness(self, path: Path, settings: Settings) -> Harness:
-        """Build everything that works on one root."""
+    def harness(self, path: Path, settings: Settings, *, slots: int | None = None) -> Harness:
+        """Build everything that works on one root; `slots` was asked for by an option, which wins over the file."""
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
         git = shutil.which("git", path=self.env.get("PATH"))
         agents, broken = self._agents(settings)
+        codex = _codex_program(settings, self.env)
         return Harness(
             root=root,
             settings=settings,
@@ -186,7 +225,7 @@ class Wiring:
             },
             open_store=lambda: open_sqlite(root.at(DATABASE), names=self.names),
             open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
-            open_outbox=lambda: Outbox(root),
+            open_outbox=lambda: _outbox(root),
             workspaces=Workspaces(
                 root.at(WORKSPACES),
                 tools=run_tool,
@@ -197,6 +236,8 @@ class Wiring:
             liveliness=open_liveliness(),
             end_harness=end_harness,
             jitter=random.SystemRandom().random,
+            reloading=Reloading(find_config(env=self.env, cwd=self.cwd), lambda: self.configuration(slots=slots)),
+            logins=_logins(settings, root, codex_program=codex, clock=self.clock),
         )
 
 
@@ -211,6 +252,25 @@ def _pointed(pointing: Pointing | None, given: AgentSettings) -> AgentSettings:
         key_variable=pointing.key_variable,
         key=pointing.key,
     )
+
+
+def _logins(settings: Settings, root: Root, *, codex_program: str, clock: Clock) -> Logins:
+    """Lend the user's login, where there is one and no key."""
+    if settings.codex_login is None:
+        return Logins()
+    dialect = CodexLogin(codex_program)
+    broker = LoginBroker(
+        Credentials(settings.codex_login, root.at(CREDENTIALS)),
+        dialect=dialect,
+        renew=renew_by_program(dialect, settings.agent_env),
+        clock=clock,
+    )
+    return Logins({"codex": broker})
+
+
+def _outbox(root: Root) -> Outbox:
+    flushers = Flushers()
+    return Outbox(root, flush_paths=flushers, at_close=flushers.close)
 
 
 def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:

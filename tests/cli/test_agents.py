@@ -47,7 +47,7 @@ def test_each_says_where_it_is_and_where_its_key_stands(tmp_path: Path) -> None:
     assert (claude.program, claude.version, claude.problem) == (program, "2.1.327", None)
     assert (claude.needs_key, claude.key_variable) == (True, "ANTHROPIC_API_KEY")
     assert claude.own_files == (str(tmp_path / ".claude" / "settings.json"),)
-    assert found["codex"].problem == "codex has no key"
+    assert found["codex"].problem == "codex has no key and no login"
     assert found["command"].problem is None
     assert KEY not in json.dumps([view.to_json() for view in found.values()])
 

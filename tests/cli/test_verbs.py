@@ -155,7 +155,7 @@ def test_a_batch_whose_agent_has_no_key_is_told_and_left_and_the_others_run(plac
 
     assert up.code == 2
     told = [line for line in up.err.splitlines() if line.startswith(("held back", "hint:"))]
-    assert told[0] == f"held back {held}: codex has no key; it stays queued"
+    assert told[0] == f"held back {held}: codex has no key and no login; it stays queued"
     assert told[1].startswith("hint:  set CODEX_API_KEY")
     assert len(told) == 2
     counts = {row["batch_id"]: row["counts"] for row in teamster("status", "--json").json["batches"]}
@@ -330,5 +330,5 @@ def test_a_prompt_without_a_key_starts_nothing(teamster: Teamster) -> None:
     said = teamster("run", "-p", "mend the failing test")
 
     assert said.code == 2
-    assert "codex has no key" in said.err
+    assert "codex has no key and no login" in said.err
     assert "teamster rehearse" in said.err

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from contracts.store_choice import FairnessContract, LimitContract, RoutingContract
 from contracts.store_claims import ClaimContract, ShiftContract
+from contracts.store_collections import CollectionContract, FeedContract
 from contracts.store_intake import (
     DependencyContract,
     IntakeContract,
@@ -15,6 +17,7 @@ from contracts.store_intake import (
 )
 from contracts.store_moves import MoveContract, RepeatContract
 from contracts.store_steering import AdoptionContract, LostOwnerContract, SteeringContract
+from contracts.store_vectors import VectorContract
 from contracts.store_world import World
 from teamster.store import Store
 
@@ -31,6 +34,12 @@ class StoreContract(
     DependencyContract,
     ReadingContract,
     OutboxContract,
+    RoutingContract,
+    LimitContract,
+    FairnessContract,
+    CollectionContract,
+    FeedContract,
+    VectorContract,
 ):
     """One suite for all; `open_store` gives another connection to the same state with each call."""
 

@@ -28,7 +28,7 @@ HEADERS = {JOB_HEADER: "docs", STEP_HEADER: "outline", ATTEMPT_HEADER: "1"}
 
 
 @contextmanager
-def listening(folder: Path, moves: str = "[]") -> Iterator[Listener]:
+def listening(folder: Path, moves: str = "[]", *, keep_alive_seconds: float = 15.0) -> Iterator[Listener]:
     """Serve a script from a thread, as long as the block lasts."""
     clock = ManualClock()
     listener = Listener(
@@ -37,6 +37,7 @@ def listening(folder: Path, moves: str = "[]") -> Iterator[Listener]:
         token="secret",  # noqa: S106 - it keeps nothing
         clock=clock,
         journal=Journal(folder / REQUESTS_NAME, clock=clock),
+        keep_alive_seconds=keep_alive_seconds,
     )
     thread = threading.Thread(target=listener.serve, kwargs={"idle_seconds_max": 3600.0})
     thread.start()

@@ -12,7 +12,7 @@ import pytest
 
 from rehearsal.speaking import ANSWER_SECONDS_MAX, HEADERS, SHELL, ask, events, listening
 from teamster.kit import ManualClock
-from teamster.rehearsal.answering import REQUEST_BYTES_MAX
+from teamster.rehearsal.answering import LAST_CHUNK, REQUEST_BYTES_MAX
 from teamster.rehearsal.journal import read_requests
 
 
@@ -90,6 +90,18 @@ def test_a_broken_stream_ends_without_its_last_word(tmp_path: Path, kind: str, t
     assert text.rstrip().endswith(tail)
 
 
+@pytest.mark.parametrize(("kind", "is_short"), [("stream_cut", True), ("malformed_json", False)])
+def test_an_answer_in_one_piece_breaks_off_too(tmp_path: Path, kind: str, *, is_short: bool) -> None:
+    """Claude Code asks unstreamed where a stream was cut: it gets no other answer than the script's."""
+    with listening(tmp_path, f"[{{say: well}}, {{fail: {kind}}}]") as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go"})
+
+    assert answer.status == 200
+    assert (len(text) < int(answer.headers["content-length"])) == is_short
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
+        json.loads(text)
+
+
 @pytest.mark.parametrize("moves", ["[{fail: hang}]", "[{delay: 3600}]"])
 def test_who_waits_is_let_go_when_the_model_ends(tmp_path: Path, moves: str) -> None:
     """An hour's delay must not keep a process for an hour."""
@@ -111,6 +123,30 @@ def test_who_waits_is_let_go_when_the_model_ends(tmp_path: Path, moves: str) -> 
             received += chunk
 
     assert b"response.completed" not in received
+
+
+def test_a_cut_or_a_hang_with_nothing_said_is_no_end(tmp_path: Path) -> None:
+    """A client that takes it for a whole answer would ask again at once, without an end."""
+    body = json.dumps({"input": "go", "stream": True})
+    for moves, is_closed in (("[{fail: stream_cut}]", True), ("[{fail: hang}]", False)):
+        with (
+            listening(tmp_path, moves) as listener,
+            socket.create_connection(("127.0.0.1", listener.server_port)) as client,
+        ):
+            client.settimeout(ANSWER_SECONDS_MAX)
+            head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+            head += f"content-length: {len(body)}\r\n"
+            client.sendall(f"POST /v1/responses HTTP/1.1\r\nhost: x\r\n{head}\r\n{body}".encode())
+            received = b""
+            while b"response.created" not in received:
+                received += client.recv(65_536)
+            if not is_closed:
+                listener.stop()
+            while chunk := client.recv(65_536):
+                received += chunk
+
+        assert b"transfer-encoding: chunked" in received
+        assert not received.endswith(LAST_CHUNK)
 
 
 def test_a_client_that_goes_away_ends_its_own_wait(tmp_path: Path) -> None:
@@ -188,7 +224,9 @@ def test_it_tells_what_it_is(tmp_path: Path) -> None:
         _, health = ask(listener, "/rehearsal/health", method="GET", body=b"")
         models, _ = ask(listener, "/v1/models?x=1", method="GET", body=b"")
         other, _ = ask(listener, "/index.html", method="GET", body=b"")
+        there, nothing = ask(listener, "/", method="HEAD", body=b"")
 
     assert json.loads(health)["is_rehearsal"] is True
     assert b"secret" not in health
     assert (models.status, other.status) == (200, 404)
+    assert (there.status, nothing) == (200, b"")

@@ -14,7 +14,7 @@ from teamster.rehearsal.answering import REQUEST_BYTES_MAX, WIRES
 from teamster.rehearsal.conversation import HEADER_VARIABLES, KEY_BEGINS
 from teamster.rehearsal.draw import SEED_MAX
 from teamster.rehearsal.journal import REQUESTS_BYTES_MAX, REQUESTS_NAME
-from teamster.rehearsal.listening import CONNECTIONS_MAX
+from teamster.rehearsal.listening import CONNECTIONS_MAX, KEEP_ALIVE_SECONDS
 from teamster.rehearsal.moves import DELAY_SECONDS_MAX, FAIL_STATUSES, MOVES, PLACEHOLDER, THIS_NAMES
 from teamster.rehearsal.reading import CONDITIONS, load_scenario
 from teamster.rehearsal.record import LOG_NAME, RECORD_NAME, SCENARIO_NAME
@@ -75,6 +75,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
 
     assert f"seconds, {DELAY_SECONDS_MAX} at most" in PAGE
     assert f"serves {CONNECTIONS_MAX} connections at once, each request of {REQUEST_BYTES_MAX // 1024**2} MiB" in PAGE
+    assert f"says every {KEEP_ALIVE_SECONDS:g} seconds that it is there" in PAGE
     assert f"`seed` (0 to {SEED_MAX};" in PAGE
     assert ("A token is taken for four characters" in PAGE) == (CHARACTERS_PER_TOKEN == 4)
     assert f"{REQUESTS_BYTES_MAX // 1024**2} MiB at most" in PAGE

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from teamster.rehearsal.conversation import Conversation
-from teamster.rehearsal.play import Answer, Call, Turn, Unplayable, decide
+from teamster.rehearsal.play import Answer, Call, Turn, decide
 from teamster.rehearsal.reading import load_scenario
+from teamster.rehearsal.reports import Unplayable
 from teamster.rehearsal.responses import Responses
 from teamster.rehearsal.scenario import Break, Fail
 from teamster.rehearsal.tools import COMMAND_WAIT_MILLISECONDS

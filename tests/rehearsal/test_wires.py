@@ -72,6 +72,18 @@ def test_a_completion_streams_what_is_said_and_called(tmp_path: Path) -> None:
     assert len({chunk["id"] for chunk in (begun, said, called, ended, counted)}) == 1
 
 
+@pytest.mark.parametrize(("path", "write"), [(CHAT, chat), (MESSAGES, claude)], ids=["completions", "messages"])
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_the_same_question_gets_the_same_answer_again(
+    tmp_path: Path, path: str, write: Any, *, is_streamed: bool
+) -> None:
+    """Names and times too: what is drawn comes from the seed, and from nowhere else."""
+    with listening(tmp_path, "[{say: '{this:random}'}, {run: 'echo {this:random}'}]") as listener:
+        first, second = (ask(listener, path, write(user("go"), stream=is_streamed))[1] for _ in range(2))
+
+    assert first == second
+
+
 def test_a_completion_counts_only_for_who_asks(tmp_path: Path) -> None:
     """Clients that didn't ask for usage may trip over a chunk without a choice."""
     with listening(tmp_path) as listener:
@@ -219,6 +231,18 @@ def test_a_broken_stream_never_says_that_it_is_complete(
     assert b"well" in text
     assert last not in text
     assert text.rstrip().endswith(tail)
+
+
+def test_a_model_that_thinks_says_that_it_is_there(tmp_path: Path) -> None:
+    """Claude Code and OpenCode give up a stream that is quiet for five minutes, and ask again."""
+    with listening(tmp_path, "[{delay: 0.1}, {invalid_report: done}]", keep_alive_seconds=0.01) as listener:
+        _, message = ask(listener, MESSAGES, claude(user("go"), stream=True))
+        _, completion = ask(listener, CHAT, chat(user("go"), stream=True))
+
+    assert [event["type"] for event in events(message)][1:3] == ["ping", "ping"]
+    assert completion.count(b": thinking\n\n") > 1
+    assert b"done" in message
+    assert b"done" in completion
 
 
 def test_a_command_needs_a_shell_and_the_refusal_says_so(tmp_path: Path) -> None:

@@ -14,10 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contracts.store_world import BATCH, ERROR, World, draft, file, waits
+from contracts.store_world import BATCH, ERROR, PLANS, World, draft, file, loose, waits
 from teamster.kit import CountedNames
 from teamster.model import AttemptStatus, BatchId, ClaimToken, Event, Item, ShiftId, TeamsterError
-from teamster.store import Adoption, Answer, ClaimFilter, Complete, Fail, Heartbeat, MemoryStore, Needs, Stall, Start
+from teamster.store import (
+    Adoption,
+    Answer,
+    ClaimFilter,
+    Complete,
+    Fail,
+    Heartbeat,
+    ItemDraft,
+    MemoryStore,
+    Needs,
+    Stall,
+    Start,
+)
 from teamster.store.connection import Database
 from teamster.store.sqlite import SqliteStore
 
@@ -33,7 +45,7 @@ needs = st.sampled_from(Needs)
 Act = tuple[Any, ...]
 
 shift = st.sampled_from(SHIFTS)
-claim = st.tuples(st.just("claim"), shift, st.sampled_from([1, 2, 3, 9]), st.sampled_from([True, True, False]), flag)
+claim = st.tuples(st.just("claim"), shift, st.sampled_from([1, 2, 3, 9]), st.sampled_from([True, True, False]), small)
 owner = st.tuples(
     st.just("owner"),
     st.sampled_from(["start", "beat", "complete", "complete", "fail", "stall", "requeue"]),
@@ -51,6 +63,8 @@ acts = st.one_of(
         st.just("submit"), st.sampled_from(["early", "late"]), st.lists(st.tuples(small, needs), max_size=4), small
     ),
     st.tuples(st.just("enqueue"), small, st.integers(1, 3), flag),
+    st.tuples(st.just("limit"), st.sampled_from(["*", "key:*", "key:0", "key:1"]), st.sampled_from([None, 0, 1, 2, 9])),
+    st.tuples(st.just("plan"), small, st.integers(1, 2)),
     st.tuples(st.just("begin"), shift),
     st.tuples(st.just("end"), shift),
     st.tuples(st.just("renew"), shift),
@@ -66,7 +80,7 @@ FIRST: list[Act] = [
     ("begin", "s0"),
     ("begin", "s1"),
     ("submit", "early", [(0, Needs.SUCCEEDED), (1, Needs.FINAL)], 5),
-    ("claim", "s0", 3, True, False),
+    ("claim", "s0", 3, True, 0),
 ]
 
 
@@ -92,6 +106,7 @@ class Player:
         for number, (target, need) in enumerate(links):
             where = "early" if target == number + 1 else batch
             drafts[number + 1] = draft(NAMES[number + 1], waits(NAMES[min(target, number)], need, where), batch=batch)
+        drafts = [_aimed(number, made) for number, made in enumerate(drafts)]
         return self.world.submit(*drafts, batch=batch, concurrency=concurrency or None, files=(file("meta"),))
 
     def enqueue(self, number: int, generation: int, late: bool) -> Any:  # noqa: FBT001 - values come as a tuple
@@ -100,6 +115,13 @@ class Player:
             NAMES[number], *(() if generation < 3 else (waits("n0", batch=batch),)), batch=batch, generation=generation
         )
         return self.world.store.enqueue(made, at=self.world.now)
+
+    def limit(self, limit_key: str, maximum: int | None) -> Any:
+        return self.world.store.set_limit(limit_key, maximum)
+
+    def plan(self, number: int, count: int) -> Any:
+        drafts = [replace(loose(f"p{number + n}"), priority=number % 2) for n in range(count)]
+        return self.world.store.enqueue_many(drafts, at=self.world.now)
 
     def _id(self, shift: str) -> ShiftId:
         return ShiftId(f"{shift}-{self.incarnations[shift]}")
@@ -117,8 +139,11 @@ class Player:
     def wait(self, seconds: int) -> None:
         self.world.clock.advance(seconds)
 
-    def claim(self, shift: str, limit: int, started: bool, stalled: bool) -> Any:  # noqa: FBT001 - as above
-        wanted = ClaimFilter(stalled=stalled, batch_ids=frozenset({BatchId("early")}) if limit == 1 else None)
+    def claim(self, shift: str, limit: int, started: bool, asked: int) -> Any:  # noqa: FBT001 - as above
+        early = frozenset({BatchId("early")}) if limit == 1 else None
+        wanted = ClaimFilter(stalled=asked == 5, batch_ids=early, labels=frozenset({"gpu"} if asked > 2 else ()))
+        if asked == 4:
+            wanted, started = ClaimFilter(batch_ids=frozenset({PLANS, BatchId("late")})), False
         taken = self.world.store.claim(
             self._id(shift), limit=limit, at=self.world.now, wanted=wanted, begin=self.world.begin if started else None
         )
@@ -210,8 +235,17 @@ class Player:
                 store.outbox(),
                 store.orphaned_outbox(at=now),
                 [store.items(batch_id=BATCH, status=status) for status in ("queued", "stalled")],
+                [store.draft(item.item_id) for item in items],
+                [(each.item_id, plain(each.event)) for each in store.events_after()],
+                [store.limits(), store.held()],
             ]
         )
+
+
+def _aimed(number: int, made: ItemDraft) -> ItemDraft:
+    """Let some steps name limits, and one ask for a label."""
+    named = {0: {"key:0"}, 1: {"key:0", "key:1"}, 3: {"key:1"}, 4: {"key:0"}}.get(number, set())
+    return replace(made, limit_keys=frozenset(named), labels=frozenset({"gpu"} if number == 5 else ()))
 
 
 def plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from teamster.agents.codex import CodexAgent
 from teamster.agents.command import CommandAgent
 from teamster.agents.events import classify
 from teamster.agents.known import ENTRY_POINT_GROUP, PROGRAMS, BrokenAgent, Program, agents_by_name, plugged_in
+from teamster.agents.login import LOGIN_FILE, CodexLogin, Login
 from teamster.agents.opencode import OpenCodeAgent
 from teamster.agents.protocol import Agent, Decoder, Plan, Reading, Request, Usage
 from teamster.policy import AgentError
@@ -16,14 +17,17 @@ from teamster.policy import AgentError
 __all__ = [
     "CODEX_KEY_VARIABLE",
     "ENTRY_POINT_GROUP",
+    "LOGIN_FILE",
     "PROGRAMS",
     "Agent",
     "AgentError",
     "BrokenAgent",
     "ClaudeAgent",
     "CodexAgent",
+    "CodexLogin",
     "CommandAgent",
     "Decoder",
+    "Login",
     "OpenCodeAgent",
     "Plan",
     "Program",

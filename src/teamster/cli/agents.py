@@ -45,6 +45,8 @@ def _version(view: AgentView) -> str:
 def _key(view: AgentView) -> str | None:
     if view.key_variable is not None:
         return f"in {view.key_variable}"
+    if view.signed_in:
+        return "none, but a login"
     return "none" if view.needs_key else None
 
 

@@ -11,6 +11,7 @@ from teamster import __version__
 from teamster.cli.agents import agents
 from teamster.cli.application import Application
 from teamster.cli.cancel import cancel
+from teamster.cli.config import config
 from teamster.cli.console import print_line, write_anything
 from teamster.cli.explain import EXIT_INTERRUPTED, EXIT_OK, explain
 from teamster.cli.logs import logs
@@ -38,6 +39,7 @@ _VERBS = (
     (logs, "logs", LOOK_PANEL),
     (agents, "agents", LOOK_PANEL),
     (verify, "verify", LOOK_PANEL),
+    (config, "config", LOOK_PANEL),
     (cancel, "cancel", STEER_PANEL),
     (retry, "retry", STEER_PANEL),
 )

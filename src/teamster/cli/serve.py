@@ -14,12 +14,8 @@ from teamster.rehearsal import AGENTS, Conversation, Model, Pointing
 WHO: Final = Conversation(job_id="job", step_id="step")
 """Whom the settings name, until somebody writes another."""
 
-CALLS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
-    "codex": (("codex", "exec"), ("PROMPT",)),
-    "claude": (("claude", "-p"), ("PROMPT",)),
-    "opencode": (("opencode", "run"), ("PROMPT",)),
-}
-"""How a program is called: before its settings, and after."""
+CALLS: Final[Mapping[str, str]] = {"codex": "codex exec", "claude": "claude -p", "opencode": "opencode run"}
+"""How each program is called; its settings and a prompt follow."""
 
 
 def serve(choice: RootChoice, *, scenario: Path | None, port: int, as_json: bool) -> None:
@@ -56,9 +52,8 @@ def _lines(model: Model, scenario: Path | None) -> Sequence[str]:
     told.append("Each attempt follows the script of TEAMSTER_JOB_ID.TEAMSTER_STEP_ID, attempt TEAMSTER_ATTEMPT.")
     for agent, found in _pointings(model).items():
         variables = [f"export {name}={shlex.quote(value)}" for name, value in sorted(found.env_for(WHO).items())]
-        before, after = CALLS[agent]
         chosen = () if found.model is None else ("--model", found.model)
-        call = " ".join([*before, *map(shlex.quote, (*found.arguments, *chosen)), *after])
+        call = " ".join([CALLS[agent], *map(shlex.quote, (*found.arguments, *chosen)), "PROMPT"])
         told += ["", f"# {agent}", *variables, call]
     told += ["", "# any other program: the key says who asks", *_for_others(model)]
     return told

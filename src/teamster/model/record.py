@@ -8,23 +8,23 @@ from datetime import datetime
 from typing import Any, Final
 
 from teamster.kit import from_iso, iso
-from teamster.model.ids import ClaimToken, ItemId, RequestId, RunnerId, ShiftId, StepKey
+from teamster.model.ids import BatchId, ClaimToken, ItemId, RequestId, RunnerId, ShiftId, StepKey
 from teamster.model.states import FINAL_STATUSES, OWNED_STATUSES, EventType, ItemStatus
 
 CONTRACT_VERSION: Final = 1
-WORKFLOW_COMMANDS: Final = ("plan", "code", "finish-code", "review", "fix", "done", "verify")
 
 JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Who is responsible for an item now."""
+    """Who is responsible for an item now. `extra`, here and below, are members that are not ours: they are kept."""
 
     worker_id: str
     runtime: str
     host: str | None = None
     pid: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> JsonObject:
         """Write it as contract v1 wants it."""
@@ -33,6 +33,7 @@ class Owner:
             "worker_id": self.worker_id,
             "runtime": self.runtime,
             **{name: value for name, value in optional.items() if value is not None},
+            **self.extra,
         }
 
 
@@ -42,13 +43,14 @@ class Lease:
 
     expires_at: datetime
     renewed_at: datetime | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> JsonObject:
         """Write it as contract v1 wants it."""
         value: JsonObject = {"expires_at": iso(self.expires_at)}
         if self.renewed_at is not None:
             value["renewed_at"] = iso(self.renewed_at)
-        return value
+        return {**value, **self.extra}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class Event:
     actor: str
     request_id: RequestId | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> JsonObject:
         """Write it as contract v1 wants it."""
@@ -78,7 +81,7 @@ class Event:
             value["request_id"] = self.request_id
         if self.data:
             value["data"] = dict(self.data)
-        return value
+        return {**value, **self.extra}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +89,8 @@ class Item:
     """One schedulable unit as the store keeps it: the contract's record and what our runners need beside it.
 
     `fence` grows with every claim; `claim_token` is fresh for each. `attempts_consumed` is what limits count:
-    `attempt` grows with adoptions too. `recoveries` counts lost owners since the last progress.
+    `attempt` grows with adoptions too. `recoveries` counts lost owners since the last progress. An item that is no
+    step of a batch lies in a `collection`.
     """
 
     item_id: ItemId
@@ -110,6 +114,7 @@ class Item:
     not_before: datetime | None
     cancel_requested: bool
     enqueued_at: datetime
+    collection: BatchId | None = None
 
     def __post_init__(self) -> None:
         owned = self.status in OWNED_STATUSES

@@ -24,6 +24,8 @@ DEFAULT_PATH: Final = "/usr/bin:/bin"  # what a program is looked for in where t
 class AgentView:
     """One agent as it is on this machine. `key_variable` names where its key stands; the key itself is never shown.
 
+    `signed_in` says that there is a login file, which is lent where there is no key.
+
     `own_files` are those of the user that its private homes link to. `problem` says why it can't be used.
     """
 
@@ -33,6 +35,7 @@ class AgentView:
     tested_versions: tuple[str, ...]
     needs_key: bool
     key_variable: str | None
+    signed_in: bool
     own_files: tuple[str, ...]
     problem: str | None
     hint: str | None
@@ -56,6 +59,7 @@ def list_agents(
             tested_versions=(),
             needs_key=False,
             key_variable=None,
+            signed_in=False,
             own_files=(),
             problem=found.fact,
             hint="mend the package that plugs it in, or uninstall it",
@@ -72,14 +76,14 @@ def check_agents(
 
     Raises:
         AgentUnusable: a program is missing, can't be run, or lacks a flag or another program that we need.
-        UsageError: an agent needs a key, and there is none.
+        UsageError: an agent needs a key or a login, and there is none that can be used.
     """
     versions: dict[str, str | None] = {}
     for name in sorted(set(wanted)):
         if name not in harness.agents:
             raise AgentUnusable(f"there is no agent {name}", hint="install the package that brings it")
         agent = harness.agents[name]
-        _check_key(harness.settings, agent)
+        _check_login(harness, agent)
         for sandbox in sorted((sandboxes or {}).get(name, ())):
             _check_needed(harness.settings, agent, sandbox)
         versions[name] = _check_program(harness.settings, agent)
@@ -136,20 +140,37 @@ def _look(settings: Settings, agent: Agent) -> AgentView:
         tested_versions=agent.tested_versions,
         needs_key=agent.sessions,
         key_variable=None if own.key is None else own.key_variable,
+        signed_in=_is_signed_in(settings, agent),
         own_files=tuple(str(file) for file in own.own_files.values()),
         problem=problem,
         hint=hint,
     )
 
 
+def _check_login(harness: Harness, agent: Agent) -> None:
+    broker = harness.logins.of(agent.name)
+    if broker is not None and harness.settings.of(agent.name).key is None:
+        broker.check()
+    else:
+        _check_key(harness.settings, agent)
+
+
+def _is_signed_in(settings: Settings, agent: Agent) -> bool:
+    """Tell whether there is a login file that can be lent; whether it is still good is found out before a batch."""
+    return agent.name == "codex" and settings.codex_login is not None
+
+
 def _check_key(settings: Settings, agent: Agent) -> None:
     if not agent.sessions or not agent.key_variables or settings.of(agent.name).key is not None:
+        return
+    if _is_signed_in(settings, agent):
         return
     first, *others = agent.key_variables
     or_others = f" (or {', '.join(others)})" if others else ""
     raise UsageError(
-        f"{agent.name} has no key",
-        hint=f"set {first}{or_others}, or try the table without one: teamster rehearse TABLE",
+        f"{agent.name} has no key and no login" if agent.name == "codex" else f"{agent.name} has no key",
+        hint=f"set {first}{or_others}{', or sign in: codex login' if agent.name == 'codex' else ''}; "
+        f"or try the table without {'either' if agent.name == 'codex' else 'one'}: teamster rehearse TABLE",
     )
 
 

@@ -25,8 +25,8 @@ from teamster.store import Batch, Store
 
 ROWS_MAX: Final = 1_000_000
 DOCUMENT_BYTES_MAX: Final = 512 << 20
-BATCH_FOLDERS: Final = "*"
-ATTEMPT_FOLDERS: Final = "*/*/steps/*/attempts/*"
+BATCH_FOLDERS: Final = "[!_]*"  # what begins with `_` is no batch
+ATTEMPT_FOLDERS: Final = "[!_]*/*/steps/*/attempts/*"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,8 +61,8 @@ class Agreement:
     def _batch(self, store: Store, batch: Batch, known: set[str]) -> Iterator[Finding]:
         items = store.items(batch_id=batch.batch_id, limit=ROWS_MAX)
         waiting = store.waiting(batch_id=batch.batch_id, limit=ROWS_MAX)
-        steps = {item.step for item in items if item.step is not None} | {found.draft.step for found in waiting}
-        yield from self._batch_meta(batch, steps)
+        steps = {item.step for item in items} | {found.draft.step for found in waiting}
+        yield from self._batch_meta(batch, {step for step in steps if step is not None})
         for item in items:
             attempts = store.attempts(item_id=item.item_id)
             for attempt in attempts:

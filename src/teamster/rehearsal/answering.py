@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from teamster.rehearsal.completions import ChatCompletions
 from teamster.rehearsal.conversation import Conversation, conversation_of
 from teamster.rehearsal.messages import Messages
-from teamster.rehearsal.play import Answer, Call, Turn, Unplayable, decide
+from teamster.rehearsal.play import Answer, Call, Turn, decide
+from teamster.rehearsal.reports import Unplayable
 from teamster.rehearsal.responses import Responses
 from teamster.rehearsal.scenario import Break, Fail
 from teamster.rehearsal.talk import Talk
 from teamster.rehearsal.tools import REPORT_NAME
-from teamster.rehearsal.wire import Spoken, Wire
+from teamster.rehearsal.wire import Spoken, Stream, Wire
 
 if TYPE_CHECKING:
     from teamster.rehearsal.listening import Listener
@@ -38,6 +39,9 @@ MODELS_PATH: Final = "/v1/models"
 HEALTH_PATH: Final = "/rehearsal/health"
 STOP_PATH: Final = "/rehearsal/stop"
 TOKEN_HEADER: Final = "x-teamster-rehearsal-token"  # noqa: S105 - the name of a header, not a secret
+
+LAST_CHUNK: Final = b"0\r\n\r\n"
+"""By which a client tells a whole answer from a cut one."""
 
 HANG_SECONDS_MAX: Final = 86_400.0
 
@@ -125,17 +129,29 @@ class Answering(BaseHTTPRequestHandler):
 
     def _play(self, wire: Wire, spoken: Spoken) -> None:
         turn = spoken.turn
-        if isinstance(turn.ending, Fail):
-            if self._waited(turn.delay_seconds):
-                self._fail(turn.ending, wire)
-            return
-        if not spoken.talk.is_streamed and not isinstance(turn.ending, Break):
-            if self._waited(turn.delay_seconds):
-                self._send(HTTPStatus.OK, json.dumps(wire.whole(spoken)))
-            return
-        stream = wire.stream(spoken)
+        if spoken.talk.is_streamed and not isinstance(turn.ending, Fail):
+            self._play_stream(turn, wire.stream(spoken))
+        elif self._waited(turn.delay_seconds):
+            match turn.ending:
+                case Fail() as failure:
+                    self._fail(failure, wire)
+                case Break() as kind:
+                    self._break_off(kind, json.dumps(wire.whole(spoken)))
+                case _:
+                    self._send(HTTPStatus.OK, json.dumps(wire.whole(spoken)))
+
+    def _break_off(self, kind: Break, whole: str) -> None:
+        """Send the half of an answer in one piece, or nothing at all."""
+        self.close_connection = True
+        half = whole[: len(whole) // 2]
+        if kind is Break.HANG:
+            self._waited(HANG_SECONDS_MAX)
+        else:
+            self._send(HTTPStatus.OK, half, length=len(whole if kind is Break.STREAM_CUT else half))
+
+    def _play_stream(self, turn: Turn, stream: Stream) -> None:
         self._begin_stream(stream.opening)
-        if not self._waited(turn.delay_seconds):
+        if not self._thought(turn.delay_seconds, stream.thinking):
             return
         # What breaks off says all but the word that it is complete.
         last = {Break.MALFORMED_JSON: stream.malformed, Break.STREAM_CUT: b"", Break.HANG: b""}
@@ -143,7 +159,7 @@ class Answering(BaseHTTPRequestHandler):
         if turn.ending is Break.HANG:
             self._waited(HANG_SECONDS_MAX)
         elif turn.ending is not Break.STREAM_CUT:
-            self._write_part(b"")  # the end, by which a client tells a whole answer from a cut one
+            self.wfile.write(LAST_CHUNK)
 
     def _begin_stream(self, first: bytes) -> None:
         self.send_response(HTTPStatus.OK)
@@ -155,7 +171,17 @@ class Answering(BaseHTTPRequestHandler):
         self._write_part(first)
 
     def _write_part(self, part: bytes) -> None:
-        self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+        if part:  # an empty chunk would be the last
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+
+    def _thought(self, seconds: float, thinking: bytes) -> bool:
+        """Wait, and say now and then that somebody is there."""
+        while seconds > (pause := self._listener.keep_alive_seconds):
+            if not self._waited(pause):
+                return False
+            self._write_part(thinking)
+            seconds -= pause
+        return self._waited(seconds)
 
     def _waited(self, seconds: float) -> bool:
         """Wait; end the connection early where its client is gone or the model is told to stop."""
@@ -179,11 +205,13 @@ class Answering(BaseHTTPRequestHandler):
         wire = WIRES.get(self._path().removesuffix("/count_tokens"), WIRES["/v1/responses"])
         self._send(status, json.dumps(wire.refusal(Fail(status, fact), None).body))
 
-    def _send(self, status: int, body: str, headers: Mapping[str, str] | None = None) -> None:
+    def _send(
+        self, status: int, body: str, headers: Mapping[str, str] | None = None, *, length: int | None = None
+    ) -> None:
         content = body.encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
+        self.send_header("content-length", str(len(content) if length is None else length))
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         if self.close_connection:

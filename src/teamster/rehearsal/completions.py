@@ -23,8 +23,6 @@ CREATED_AT: Final = 0
 class ChatCompletions:
     """Reads and writes Chat Completions."""
 
-    name = "Chat Completions"
-
     def read(self, body: Any, headers: Mapping[str, str]) -> Talk:
         """Read a request.
 

@@ -13,7 +13,7 @@ _PART: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 def names_in(diff: str) -> tuple[str, ...]:
     """Return the names of the files that a diff changes, with what stands before them; none: it is no diff."""
-    lines = diff.splitlines()
+    lines = diff.split("\n")
     if not any(_PART.match(line) for line in lines):
         return ()
     return tuple(
@@ -29,7 +29,7 @@ def recounted(diff: str) -> str:
 
     A line of context that is empty has lost its blank, as editors do.
     """
-    lines = [*diff.splitlines(), ""]
+    lines = [*diff.removesuffix("\n").split("\n"), ""]
     written: list[str] = []
     part: list[str] = []
     head: re.Match[str] | None = None

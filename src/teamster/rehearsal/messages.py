@@ -33,8 +33,6 @@ _KINDS: Final = {
 class Messages:
     """Reads and writes Messages."""
 
-    name = "Messages"
-
     def read(self, body: Any, headers: Mapping[str, str]) -> Talk:
         """Read a request.
 
@@ -68,6 +66,7 @@ class Messages:
             closing=_event("message_delta", delta=delta, usage={"output_tokens": spoken.tokens_out})
             + _event("message_stop"),
             malformed=MALFORMED_EVENT,
+            thinking=_event("ping"),
         )
 
     def refusal(self, failure: Fail, reset: Reset | None) -> Refusal:

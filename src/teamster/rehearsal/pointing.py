@@ -34,7 +34,8 @@ class Pointing:
 
     def env_for(self, conversation: Conversation) -> Mapping[str, str]:
         """Return all variables that the program needs for one attempt, the key included."""
-        named = attempt_variables(conversation)
+        values = (conversation.job_id, conversation.step_id, str(conversation.attempt_number))
+        named = dict(zip(HEADER_VARIABLES.values(), values, strict=True))
         filled = {name: Template(value).safe_substitute(named) for name, value in self.env.items()}
         return {**named, **filled, self.key_variable: self.key}
 
@@ -43,12 +44,6 @@ def pointing_of(agent: str, base_url: str) -> Pointing | None:
     """Return what points an agent program at the model whose address ends in `/v1`; None for one that has no model."""
     point = _POINTINGS.get(agent)
     return None if point is None else point(base_url)
-
-
-def attempt_variables(conversation: Conversation) -> Mapping[str, str]:
-    """Return the variables by which an agent program says for which attempt it asks."""
-    values = (conversation.job_id, conversation.step_id, str(conversation.attempt_number))
-    return dict(zip(HEADER_VARIABLES.values(), values, strict=True))
 
 
 def _codex(base_url: str) -> Pointing:

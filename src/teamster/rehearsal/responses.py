@@ -21,8 +21,6 @@ _KINDS: Final = {401: "invalid_api_key", 403: "permission_denied", 429: "rate_li
 class Responses:
     """Reads and writes Responses."""
 
-    name = "Responses"
-
     def read(self, body: Any, headers: Mapping[str, str]) -> Talk:
         """Read a request.
 

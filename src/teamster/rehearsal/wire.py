@@ -53,13 +53,15 @@ class Spoken:
 class Stream:
     """A streamed answer: how it begins, what is said, and the word that it is complete.
 
-    `malformed` stands where the last part should, in an answer that can't be read.
+    `malformed` stands where the last part should, in an answer that can't be read. `thinking` says that the model is
+    still there: programs give up a stream that is quiet for some minutes.
     """
 
     opening: bytes
     middle: bytes
     closing: bytes
     malformed: bytes
+    thinking: bytes = b": thinking\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +82,6 @@ class Refusal:
 
 class Wire(Protocol):
     """One protocol."""
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        ...
 
     def read(self, body: Any, headers: Mapping[str, str]) -> Talk:
         """Read a request; the names of its headers are in lower case.

@@ -1,23 +1,17 @@
-"""What an operator can set, its defaults, and what the environment says about it."""
+"""What holds for a harness: what an operator can set, and what was found of keys, programs and the environment."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from teamster.model import ApprovalPolicy, Sandbox, UsageError
-from teamster.settings.environment import is_passed
+from teamster.model import ApprovalPolicy, Sandbox
+from teamster.settings.options import HEARTBEAT_SECONDS_MAX, SLOTS_MAX, STALE_SECONDS_MIN
 
-SHIFT_TTL_SECONDS_MIN: Final = 30.0
-SHIFT_TTL_SECONDS_MAX: Final = 3600.0
-SLOTS_MAX: Final = 512
-HEARTBEAT_SECONDS_MAX: Final = 15 * 60.0
-STALE_SECONDS_MIN: Final = 1800.0
 CODEX_CONFIGURATION: Final = "config.toml"
-CARRIES_VARIABLE: Final = "TEAMSTER_OWN_CONFIGURATION"
 KEY_VARIABLES: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
 
@@ -41,9 +35,9 @@ class AgentSettings:
 class Settings:
     """Everything that may differ between two installations; a batch records what it ran with.
 
-    `codex_configuration` is the user's own file, linked into each private home. `agents` says the same of the other
-    agents; one that it doesn't name gets the key of Codex. A TTL below `SHIFT_TTL_SECONDS_MIN` is for tests alone:
-    `settings_from` refuses it.
+    `codex_configuration` is the user's own file, linked into each private home; of `codex_login` each attempt gets a
+    copy, where there is no key. `agents` says what the other agents are given; one that it doesn't name gets the key of
+    Codex. A TTL below `SHIFT_TTL_SECONDS_MIN` is for tests alone: `settings_from` refuses it.
     """
 
     slots: int = 8
@@ -62,10 +56,11 @@ class Settings:
     codex_program: str | None = None
     codex_arguments: tuple[str, ...] = ()
     codex_configuration: Path | None = None
+    codex_login: Path | None = None
     key_variable: str | None = None
     key: str | None = field(default=None, repr=False)
     agent_env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    carries_configuration: bool = True
+    own_configuration: str = "yes"
     agents: Mapping[str, AgentSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -116,63 +111,3 @@ _SPANS: Final = (
     "observe_seconds",
     "recover_seconds",
 )
-
-
-def settings_from(env: Mapping[str, str], *, slots: int | None = None) -> Settings:
-    """Return the defaults, overlaid by the environment and by flags. A variable that is empty counts as unset.
-
-    Raises:
-        UsageError: a variable has no usable value.
-    """
-    settings = Settings(
-        codex_program=env.get("TEAMSTER_CODEX") or None,
-        agent_env={name: value for name, value in env.items() if is_passed(name)},
-        shift_ttl_seconds=_number(
-            env,
-            "TEAMSTER_SHIFT_TTL_SECONDS",
-            Settings().shift_ttl_seconds,
-            at_least=SHIFT_TTL_SECONDS_MIN,
-            at_most=SHIFT_TTL_SECONDS_MAX,
-        ),
-        slots=_slots(env) if slots is None else _in_range("--slots", slots),
-        carries_configuration=_carries(env),
-    )
-    for name in KEY_VARIABLES:
-        if key := env.get(name, "").strip():
-            return replace(settings, key_variable=name, key=key)
-    return settings
-
-
-def _slots(env: Mapping[str, str]) -> int:
-    name = "TEAMSTER_SLOTS"
-    number = _number(env, name, Settings().slots, at_least=1, at_most=SLOTS_MAX)
-    if number != int(number):
-        raise UsageError(f"{name} is {env[name]!r}, not a whole number", hint=f"give it 1 to {SLOTS_MAX}")
-    return int(number)
-
-
-def _carries(env: Mapping[str, str]) -> bool:
-    said = env.get(CARRIES_VARIABLE) or "yes"
-    if said not in {"yes", "no"}:
-        raise UsageError(f"{CARRIES_VARIABLE} is {said!r:.60}", hint="say yes or no; unset means yes")
-    return said == "yes"
-
-
-def _in_range(name: str, slots: int) -> int:
-    if not 1 <= slots <= SLOTS_MAX:
-        raise UsageError(f"{name} is {slots}", hint=f"choose 1 to {SLOTS_MAX}")
-    return slots
-
-
-def _number(env: Mapping[str, str], name: str, default: float, *, at_least: float, at_most: float) -> float:
-    text = env.get(name)
-    if not text:
-        return default
-    hint = f"unset it, or give it {at_least:g} to {at_most:g}"
-    try:
-        value = float(text)
-    except ValueError:
-        raise UsageError(f"{name} is {text!r}, not a number", hint=hint) from None
-    if not at_least <= value <= at_most:
-        raise UsageError(f"{name} is {text}, not within {at_least:g} and {at_most:g}", hint=hint)
-    return value
