@@ -13,7 +13,7 @@ BENCH ?= --quick
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test check fmt bench conformance docs requirements clean
+.PHONY: help venv demo test agents check fmt bench conformance docs requirements clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -23,8 +23,11 @@ venv: $(VENV)/.dev ## Make .venv with all that tests need (again only when a pin
 demo: $(VENV)/.$(if $(filter postgres,$(STORE)),dev,base) ## Run the real Codex on a scripted model: no key, no network, under a minute
 	@sh scripts/demo.sh $(STORE)
 
-test: check ## Run every check and every test, as CI does
+test: check agents ## Run every check and every test, as CI does
 	@$(BIN)/pytest -q -n $(JOBS) --maxprocesses 8 --dist worksteal
+
+agents: ## Fetch Claude Code and OpenCode for their tests, where npm is (again only when their lock changed)
+	@sh scripts/agents.sh
 
 check: $(VENV)/.dev ## Check format, lint, types and layers, without running tests
 	@$(PHASE) format $(BIN)/ruff format --check --quiet .
