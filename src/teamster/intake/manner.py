@@ -20,6 +20,7 @@ from teamster.model import (
     SANDBOXES,
     AgentName,
     ExecutionPolicy,
+    RetriedStatus,
     RetryPolicy,
     RunnerAffinity,
     RunnerId,
