@@ -11,10 +11,10 @@ BENCH ?= --quick
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test check fmt bench conformance docs requirements clean
+.PHONY: help venv demo test check fmt bench conformance docs requirements faults-store power-cuts clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 venv: $(VENV)/.dev ## Make .venv with all that tests need (again only when a pin changed)
 
@@ -42,6 +42,12 @@ conformance: $(VENV)/.dev ## Print every requirement with the tests that prove i
 
 docs: $(VENV)/.dev ## Write the generated pages again: docs/states.md
 	@$(BIN)/python scripts/states.py
+
+faults-store: $(VENV)/.dev ## Kill a worker of the store COUNT times (1000), and check the store after each
+	@PYTHONPATH=tests $(BIN)/python tests/faults/kill_store.py $(COUNT)
+
+power-cuts: $(VENV)/.dev ## Cut the power of a disk COUNT times (100), and check what is left: as root
+	@PYTHONPATH=tests $(BIN)/python tests/faults/power_cuts.py $(COUNT)
 
 requirements: $(VENV)/.uv ## Renew the pins under requirements/ from pyproject.toml
 	@BIN=$(BIN) sh scripts/requirements.sh
