@@ -174,7 +174,7 @@ class ClaimContract:
         world.shift("shift-b")
         (first,) = world.claim("shift-a")
 
-        assert ids(world.claim("shift-b", limit=10)) == ["n1", "other"]
+        assert ids(world.claim("shift-b", limit=10)) == ["other", "n1"]
         assert world.claim("shift-b", limit=10) == []
         world.complete(world.start(first))
         assert ids(world.claim("shift-b", limit=10)) == ["n2"]

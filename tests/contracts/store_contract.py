@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from contracts.store_choice import CollectionContract, FairnessContract, FeedContract, LimitContract, RoutingContract
 from contracts.store_claims import ClaimContract, ShiftContract
 from contracts.store_intake import (
     DependencyContract,
@@ -31,6 +32,11 @@ class StoreContract(
     DependencyContract,
     ReadingContract,
     OutboxContract,
+    RoutingContract,
+    LimitContract,
+    FairnessContract,
+    CollectionContract,
+    FeedContract,
 ):
     """One suite for all; `open_store` gives another connection to the same state with each call."""
 

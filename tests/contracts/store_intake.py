@@ -37,7 +37,7 @@ class IntakeContract:
         for twin in (draft("x", batch="later", item_id="batch-a-1"), draft("a", batch="batch")):
             with pytest.raises(UsageError):
                 world.store.enqueue(draft("y", item_id="batch-a-1"), at=world.now)
-            if twin.step.batch_id != BATCH:
+            if twin.home != BATCH:
                 with pytest.raises(UsageError):
                     world.submit(draft("new", batch="later"), twin, batch="later")
 
@@ -220,7 +220,7 @@ class ReadingContract:
         first, _ = world.claim(limit=2)
         world.start(first)
 
-        assert world.store.counts(batch_id=BATCH) == {**nothing, "running": 1, "claimed": 1, "waiting": 1}
+        assert world.store.counts(batch_id=BATCH) == {**nothing, "running": 1, "queued": 1, "waiting": 1}
         assert world.store.counts() == {**nothing, "running": 1, "claimed": 1, "waiting": 1, "queued": 1}
 
     def test_the_next_due_moment_is_known(self, world: World) -> None:

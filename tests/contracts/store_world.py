@@ -49,6 +49,7 @@ from teamster.store import (
 )
 
 BATCH = BatchId("batch")
+PLANS = BatchId("_plans")
 TTL_SECONDS = 90.0
 ERROR = {"message": "it broke"}
 RESULT = {"ok": True}
@@ -67,7 +68,13 @@ def waits(name: str, needs: Needs = Needs.SUCCEEDED, batch: str = BATCH) -> Wait
 
 
 def draft(
-    name: str, *on: Waits, batch: str = BATCH, generation: int = 1, priority: int = 0, item_id: str | None = None
+    name: str,
+    *on: Waits,
+    batch: str = BATCH,
+    generation: int = 1,
+    priority: int = 0,
+    item_id: str | None = None,
+    limit_keys: frozenset[str] = frozenset(),
 ) -> ItemDraft:
     """Draft the item of a step."""
     return ItemDraft(
@@ -79,6 +86,21 @@ def draft(
         spec={"prompt": name},
         waits=on,
         priority=priority,
+        limit_keys=limit_keys,
+    )
+
+
+def loose(name: str, *, collection: str = PLANS, role: str | None = None, command: str = "code") -> ItemDraft:
+    """Draft an item that is no step: an advance of a plan."""
+    target = {"plan_id": name, "workflow_command": command, **({} if role is None else {"role": role})}
+    return ItemDraft(
+        item_id=ItemId(f"plan-{name}"),
+        dedupe_key=f"plan/{name}/{command}",
+        step=None,
+        collection=BatchId(collection),
+        generation=1,
+        target=target,
+        spec={},
     )
 
 

@@ -16,6 +16,9 @@ MODES: Final = ("right", "right", "right", "right", "stale", "guess", "guess")
 # To the very end of a lease (90) and of a heartbeat (120), and to either side of it.
 SECONDS: Final = (1, 10, 40, 50, 80, 89.5, 90, 90, 90.5, 120)
 SMALL_MAX: Final = 5
+KINDS: Final = ("any", "any", "any", "labelled", "early", "stalled", "stalled", "plans")
+LIMITED: Final = ("*", "key:*", "key:0", "key:1")
+MAXIMA: Final = (None, None, 0, 1, 2, 9)
 
 
 def _small(random: Random) -> int:
@@ -35,7 +38,7 @@ def _batch(random: Random) -> str:
 
 
 def _claim(random: Random) -> Act:
-    return ("claim", _shift(random), random.randint(1, 4), _flag(random), _flag(random))
+    return ("claim", _shift(random), random.randint(1, 4), _flag(random), random.choice(KINDS))
 
 
 def _owner(random: Random) -> Act:
@@ -69,6 +72,8 @@ WEIGHTS: Final[Mapping[Callable[[Random], Act], int]] = MappingProxyType(
         lambda random: ("reboot",): 2,  # noqa: ARG005 - one shape for all
         lambda random: ("lost", _small(random), _flag(random), random.random() < 0.2): 8,
         lambda random: ("adopt", _small(random), _shift(random)): 6,
+        lambda random: ("limit", random.choice(LIMITED), random.choice(MAXIMA)): 2,
+        lambda random: ("plan", _small(random), random.randint(1, 2)): 2,
         lambda random: ("adopt_again", _small(random)): 2,
         lambda random: ("cancel", _small(random), random.choice(("early", "late", "owned", "owned"))): 6,
         lambda random: ("delivered", _small(random), random.randint(1, 3)): 3,

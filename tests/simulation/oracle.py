@@ -5,13 +5,13 @@ It keeps its own account of leases, requests and dependencies, and asks the stor
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from contracts.store_world import TTL_SECONDS
 from simulation.player import Told
+from simulation.room import exceeded, held, limits_of, may_run
 from simulation.seen import FINAL, OWNED, Seen, state_faults, step_faults
 from teamster.kit import Instant
 from teamster.model import ClaimToken, FileDraft, Item, ItemId, LeaseLost, OutboxRow, RequestId, ShiftId, UsageError
@@ -57,7 +57,7 @@ class Oracle:
         """Check one act."""
         faults = [*step_faults(before, after), *state_faults(after)]
         faults += getattr(self, f"_{told.act}", self._quiet)(before, told, after)
-        faults += self._release_faults(after)
+        faults += [*self._release_faults(after), *self._held_faults(after)]
         assert faults == [], (told, faults)
 
     def judge_crash(self, before: Seen, after: Seen) -> None:
@@ -155,17 +155,20 @@ class Oracle:
         if told.raised is not None:
             yield f"a living shift was refused: {told.raised}"
             return
-        sources = {"queued", "stalled"} if wanted.stalled else {"queued"}
-        room = _room(before)
-        able = [item for item in before.items.values() if _may_run(item, sources, wanted.batch_ids, before.now)]
-        fit = sum(min(room[batch], n) for batch, n in Counter(_batch(item) for item in able).items())
-        if len(told.answer) != min(limit, fit):
-            yield f"{len(told.answer)} items were claimed, {min(limit, fit)} could be"
+        able = {name for name, item in before.items.items() if may_run(item, self.drafts[name], wanted, before.now)}
+        taken = [claimed.item.item_id for claimed, _ in told.answer]
+        over, named = exceeded(after, self.drafts), {name: limits_of(self.drafts[name]) for name in able}
+        left = [
+            name
+            for name in able.difference(taken)
+            if not named[name].intersection(exceeded(after, self.drafts, [name]))
+        ]
+        if len(taken) > limit or (len(taken) < limit and left):
+            yield f"{taken} were claimed, at most {limit}, and {left} could be too"
         promised = dict[int, OutboxRow]()
         for claimed, rows in told.answer:
-            new, old = claimed.item, before.items[claimed.item.item_id]
-            room[_batch(new)] -= 1
-            if old not in able or room[_batch(new)] < 0:
+            new = claimed.item
+            if new.item_id not in able or named[new.item_id].intersection(over):
                 yield f"{new.item_id} was claimed, and may not run"
             if new.shift_id != shift_id or new.status != ("running" if started else "claimed"):
                 yield f"{new.item_id} is {new.status} of {new.shift_id}"
@@ -299,6 +302,27 @@ class Oracle:
         else:
             self.drafts[draft.item_id] = draft
 
+    def _plan(self, before: Seen, told: Told, after: Seen) -> Iterator[str]:
+        for draft, answer in zip(told.asked, told.answer, strict=True):
+            expected = "replayed" if draft.item_id in self.drafts else "accepted"
+            if _said(answer) != expected or answer.item != after.items[draft.item_id]:
+                yield f"{draft.item_id}: {_said(answer)} with {answer.item} where {expected} was due"
+            self.drafts.setdefault(draft.item_id, draft)
+        yield from _outbox_faults(before, after, {})
+
+    def _limit(self, before: Seen, told: Told, after: Seen) -> Iterator[str]:
+        limit_key, maximum = told.asked
+        due = {key: most for key, most in {**before.limits, limit_key: maximum}.items() if most is not None}
+        if after.limits != due:
+            yield f"limits are {after.limits}, {due} were set"
+        yield from _unchanged(before, replace(after, limits=before.limits))
+
+    def _held_faults(self, after: Seen) -> Iterator[str]:
+        """Count who holds which key: no counter drifts, no slot leaks."""
+        due = held(after, self.drafts)
+        if {key: count for key, count in after.held.items() if count} != due:
+            yield f"{after.held} are held, a recount says {due}"
+
     def _delivered(self, before: Seen, told: Told, after: Seen) -> Iterator[str]:
         left = {seq: row for seq, row in before.outbox.items() if seq not in told.asked}
         if after.outbox != left:
@@ -335,24 +359,6 @@ def _said(answer: Answer) -> str:
     if answer.refusal is not None:
         return type(answer.refusal).__name__
     return "replayed" if answer.replayed else "accepted"
-
-
-def _batch(item: Item) -> str:
-    assert item.step is not None
-    return item.step.batch_id
-
-
-def _room(seen: Seen) -> Counter[str]:
-    owned = Counter(_batch(item) for item in seen.items.values() if item.status in OWNED)
-    many = len(seen.items)
-    return Counter(
-        {batch.batch_id: max((batch.concurrency or many) - owned[batch.batch_id], 0) for batch in seen.batches}
-    )
-
-
-def _may_run(item: Item, sources: set[str], batches: frozenset[Any] | None, now: Instant) -> bool:
-    is_due = item.not_before is None or item.not_before <= now.wall
-    return item.status in sources and is_due and (batches is None or _batch(item) in batches)
 
 
 def _answer_faults(

@@ -5,12 +5,36 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
-from contracts.store_world import ERROR, World, draft, file, waits
+from contracts.store_world import ERROR, PLANS, World, draft, file, loose, waits
 from teamster.kit import Instant
-from teamster.model import OWNED_STATUSES, AttemptStatus, BatchId, ClaimToken, Event, Item, ShiftId, TeamsterError
-from teamster.store import Adoption, Answer, Change, ClaimFilter, Complete, Fail, Heartbeat, Needs, Stall, Start
+from teamster.model import (
+    OWNED_STATUSES,
+    Attempt,
+    AttemptStatus,
+    BatchId,
+    ClaimToken,
+    Event,
+    FileDraft,
+    Item,
+    ShiftId,
+    TeamsterError,
+)
+from teamster.store import (
+    Adoption,
+    Answer,
+    Change,
+    ClaimFilter,
+    Complete,
+    Fail,
+    Heartbeat,
+    ItemDraft,
+    Needs,
+    Stall,
+    Start,
+)
 
 NAMES: Final = [f"n{number}" for number in range(6)]
 SHIFTS: Final = ("s0", "s1", "s2")
@@ -26,6 +50,17 @@ class Told:
     asked: Any
     answer: Any
     raised: TeamsterError | None = None
+
+
+CLAIMS: Final = MappingProxyType(
+    {
+        "any": ClaimFilter(),
+        "labelled": ClaimFilter(labels=frozenset({"gpu"})),
+        "early": ClaimFilter(batch_ids=frozenset({BatchId("early")})),
+        "stalled": ClaimFilter(stalled=True, labels=frozenset({"gpu"})),
+        "plans": ClaimFilter(batch_ids=frozenset({PLANS, BatchId("late")}), commands=frozenset({"code", "fix"})),
+    }
+)
 
 
 class Player:
@@ -98,6 +133,7 @@ class Player:
         for number, (target, need) in enumerate(links):
             where = "early" if target == number + 1 else batch
             drafts[number + 1] = draft(NAMES[number + 1], waits(NAMES[min(target, number)], need, where), batch=batch)
+        drafts = [_aimed(number, made) for number, made in enumerate(drafts)]
         files = (file(f"{batch}/meta"),)
         self._asked = (drafts, files, concurrency or None)
         return self.world.submit(*drafts, batch=batch, concurrency=concurrency or None, files=files)
@@ -108,11 +144,21 @@ class Player:
         self._asked = draft(NAMES[number], *on, batch=batch, generation=generation)
         return self.world.store.enqueue(self._asked, at=self.world.now)
 
+    def plan(self, number: int, count: int) -> Any:
+        """Enqueue items that are no steps; some are known."""
+        self._asked = [replace(loose(f"p{number + n}"), priority=number % 2) for n in range(count)]
+        return self.world.store.enqueue_many(self._asked, at=self.world.now)
+
+    def limit(self, limit_key: str, maximum: int | None) -> None:
+        """Limit how many may be owned at once."""
+        self._asked = (limit_key, maximum)
+        self.world.store.set_limit(limit_key, maximum)
+
     # owners
 
-    def claim(self, shift: str, limit: int, started: bool, stalled: bool) -> Any:  # noqa: FBT001 - drawn by position
+    def claim(self, shift: str, limit: int, started: bool, kind: str) -> Any:  # noqa: FBT001 - drawn by position
         """Claim, with or without a start."""
-        wanted = ClaimFilter(stalled=stalled, batch_ids=frozenset({BatchId("early")}) if limit == 1 else None)
+        wanted, started = CLAIMS[kind], started and kind != "plans"
         self._asked = (self.shift_id(shift), limit, wanted, started)
         begin = self.world.begin if started else None
         taken = self.world.store.claim(self.shift_id(shift), limit=limit, at=self.world.now, wanted=wanted, begin=begin)
@@ -134,11 +180,13 @@ class Player:
         fresh = self.world.fresh(item)
         guard = self.world.guard(fresh if mode == "right" else item, rev=item.rev if mode == "stale" else fresh.rev)
         status = AttemptStatus.SUCCEEDED if verb == "complete" else AttemptStatus.FAILED
-        attempt = self.world.attempt(item, status, **({"session_sha256": "0"} if base else {}))
+        attempt = None
+        if item.step is not None:
+            attempt = self.world.attempt(item, status, **({"session_sha256": "0"} if base else {}))
         end: dict[str, Any] = {"guard": guard, "attempt": attempt, "files": (file(f"runs/{verb}"),)}
         stall = {**end, "error": ERROR, "recovery": base, "consumes_attempt": number % 2 == 0}
         changes: dict[str, Callable[[], Change]] = {
-            "start": lambda: Start(guard=guard, attempt=self.world.attempt(item)),
+            "start": lambda: Start(guard=guard, attempt=None if attempt is None else self.world.attempt(item)),
             "beat": lambda: Heartbeat(guard=guard, ttl_seconds=HEARTBEAT_SECONDS),
             "complete": lambda: Complete(result={"n": number}, **end),
             "fail": lambda: Fail(error=ERROR, **end),
@@ -212,7 +260,12 @@ class Player:
         """Ask to cancel the first generation of a step, or something that somebody works on."""
         item = self._owned(number) if batch == "owned" else None
         self._asked = f"{batch}-{NAMES[number]}-1" if item is None else item.item_id
-        return self.world.cancel(self._asked)
+        return self.world.store.request_cancel(
+            self._asked, at=self.world.now, actor="operator", draft=self._draft_canceled
+        )
+
+    def _draft_canceled(self, item: Item) -> tuple[Attempt | None, tuple[FileDraft, ...]]:
+        return (None, (file("canceled"),)) if item.step is None else self.world.canceled(item)
 
     def delivered(self, number: int, step: int) -> Any:
         """Say that some files are safe: the disk has an order of its own."""
@@ -233,6 +286,12 @@ class Player:
 
     def _one(self, number: int) -> Item | None:
         return self.held[-1 - number % len(self.held)] if self.held else None
+
+
+def _aimed(number: int, made: ItemDraft) -> ItemDraft:
+    """Let some steps name limits, and one ask for a label."""
+    named = {0: {"key:0"}, 1: {"key:0", "key:1"}, 3: {"key:1"}, 4: {"key:0"}}.get(number, set[str]())
+    return replace(made, limit_keys=frozenset(named), labels=frozenset({"gpu"} if number == 5 else ()))
 
 
 def _altered(change: Change) -> Change:

@@ -51,6 +51,9 @@ class Seen:
     batches: Sequence[Batch]
     counts: Sequence[Mapping[str, int]]  # of all, then of each batch
     outbox: Mapping[int, OutboxRow]
+    feed: Sequence[tuple[ItemId, Event]]
+    limits: Mapping[str, int]
+    held: Mapping[str, int]
 
 
 def look(store: Store, now: Instant) -> Seen:
@@ -67,6 +70,9 @@ def look(store: Store, now: Instant) -> Seen:
         batches=tuple(batches),
         counts=[store.counts(), *(store.counts(batch_id=batch.batch_id) for batch in batches)],
         outbox={row.seq: row for row in store.outbox(limit=READ_MAX)},
+        feed=tuple((one.item_id, one.event) for one in store.events_after(limit=READ_MAX)),
+        limits=dict(store.limits()),
+        held=dict(store.held()),
     )
 
 
@@ -77,6 +83,7 @@ def state_faults(seen: Seen) -> Iterator[str]:
         yield from _history_faults(item, seen.events[item.item_id])
     yield from _uniqueness_faults(seen)
     yield from _count_faults(seen)
+    yield from _feed_faults(seen)
 
 
 def _record_faults(item: Item, seen: Seen) -> Iterator[str]:
@@ -133,12 +140,21 @@ def _uniqueness_faults(seen: Seen) -> Iterator[str]:
         )
 
 
+def _feed_faults(seen: Seen) -> Iterator[str]:
+    """Follow all events from the first cursor: each is met once, an item's in their order."""
+    met: dict[ItemId, list[Event]] = {}
+    for name, event in seen.feed:
+        met.setdefault(name, []).append(event)
+    if {name: tuple(events) for name, events in met.items()} != dict(seen.events):
+        yield "who follows all events meets others than the histories have"
+
+
 def _count_faults(seen: Seen) -> Iterator[str]:
     """Compare the tallies with a recount."""
     for batch, told in zip((None, *seen.batches), seen.counts, strict=True):
 
         def belongs(step: Any, of: Batch | None = batch) -> bool:
-            return of is None or step.batch_id == of.batch_id
+            return of is None or (step is not None and step.batch_id == of.batch_id)
 
         found = Counter(item.status.value for item in seen.items.values() if belongs(item.step))
         waiting = sum(belongs(one.draft.step) for one in seen.waiting.values())

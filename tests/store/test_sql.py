@@ -20,7 +20,21 @@ SCANS_ALLOWED = {  # what lists everything, what looks at the few rows that are 
     "ORPHANS": "the outbox holds what is on its way to the disk",
     "PROMISES_OF_REQUEST": "the outbox again, for a repeat",
     "WAITING": "only what is unmet has rows there",
+    "OWNED_BY_BATCH": "an index of what is owned: as much as there are slots",
     "CHUNK_OF_BATCH": "clears up after a death, 500 rows at a time",
+}
+CLAIMING = {  # what a claim and a tick ask for, and the index that has it in order
+    "HEADS_READY": "items_ready",
+    "HEADS_SHELVED": "items_shelved",
+    "HEADS_STALLED": "items_stalled",
+    "NEXT_SHELF": "items_shelved",
+    "DELAYED_DUE": "items_delayed",
+    "HELD_KEYS": "items_holding",
+    "EVENTS_AFTER": "PRIMARY KEY",
+    "EARLY_EVENTS": "items_by_batch",
+    "NEXT_DUE": "items_due",
+    "NEXT_DUE_OF_BATCH": "items_due",
+    "CANCEL_REQUESTS": "items_to_cancel",
 }
 STATEMENTS = {
     name: value
@@ -54,11 +68,12 @@ def test_no_statement_scans_a_table_that_grows(database: Database, name: str) ->
 
 def test_sorting_needs_no_table_of_its_own_where_a_tick_claims(database: Database) -> None:
     """The index has the order of the claim; else each claim would sort all that is queued."""
-    for name in ("CLAIMABLE_QUEUED", "CLAIMABLE_STALLED", "NEXT_DUE", "NEXT_DUE_OF_BATCH", "CANCEL_REQUESTS"):
+    for name, index in CLAIMING.items():
         values = [None] * STATEMENTS[name].count("?")
         plan = " ".join(str(row[3]) for row in database.rows(f"EXPLAIN QUERY PLAN {STATEMENTS[name]}", values))
 
         assert "TEMP B-TREE" not in plan, name
+        assert index in plan, (name, plan)
 
 
 @pytest.mark.parametrize("status", ["claimed", "running", "stalled"])

@@ -42,6 +42,7 @@ from teamster.model.ids import (
     ShiftId,
     StepId,
     StepKey,
+    is_collection,
     is_id,
 )
 from teamster.model.outcome import (
@@ -193,6 +194,7 @@ __all__ = [
     "dependencies_of",
     "exit_record_from_json",
     "exit_record_to_json",
+    "is_collection",
     "is_id",
     "outcome_from_json",
     "outcome_to_json",

@@ -23,6 +23,11 @@ ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 ID_RULE = "letters, digits, `_` and `-`, the first a letter or digit, 64 at most"
 
 
+def is_collection(text: str) -> bool:
+    """Tell whether a text names a collection, such as `_plans`: items without a step. No batch can have such a name."""
+    return text[:1] == "_" and is_id(text[1:])
+
+
 def is_id(text: str) -> bool:
     """Tell whether a text fits the grammar of ids. It has no dot: `job.step` is a reference."""
     return ID_PATTERN.fullmatch(text) is not None

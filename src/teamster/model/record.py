@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from teamster.kit import from_iso, iso
-from teamster.model.ids import ClaimToken, ItemId, RequestId, RunnerId, ShiftId, StepKey
+from teamster.model.ids import BatchId, ClaimToken, ItemId, RequestId, RunnerId, ShiftId, StepKey
 from teamster.model.states import FINAL_STATUSES, OWNED_STATUSES, EventType, ItemStatus
 
 CONTRACT_VERSION: Final = 1
@@ -86,7 +86,8 @@ class Item:
     """One schedulable unit as the store keeps it: the contract's record and what our runners need beside it.
 
     `fence` grows with every claim; `claim_token` is fresh for each. `attempts_consumed` is what limits count:
-    `attempt` grows with adoptions too. `recoveries` counts lost owners since the last progress.
+    `attempt` grows with adoptions too. `recoveries` counts lost owners since the last progress. An item that is no
+    step of a batch lies in a `collection`.
     """
 
     item_id: ItemId
@@ -110,6 +111,7 @@ class Item:
     not_before: datetime | None
     cancel_requested: bool
     enqueued_at: datetime
+    collection: BatchId | None = None
 
     def __post_init__(self) -> None:
         owned = self.status in OWNED_STATUSES

@@ -61,8 +61,8 @@ class Agreement:
     def _batch(self, store: Store, batch: Batch, known: set[str]) -> Iterator[Finding]:
         items = store.items(batch_id=batch.batch_id, limit=ROWS_MAX)
         waiting = store.waiting(batch_id=batch.batch_id, limit=ROWS_MAX)
-        steps = {item.step for item in items if item.step is not None} | {found.draft.step for found in waiting}
-        yield from self._batch_meta(batch, steps)
+        steps = {item.step for item in items} | {found.draft.step for found in waiting}
+        yield from self._batch_meta(batch, {step for step in steps if step is not None})
         for item in items:
             attempts = store.attempts(item_id=item.item_id)
             for attempt in attempts:

@@ -67,10 +67,11 @@ def _items(opened: Opened, batch_id: BatchId) -> list[tuple[StepKey, ItemId]]:
     """List steps with their newest item, dependants first: an end before theirs would release some in between."""
     waiting = opened.store.waiting(batch_id=batch_id, limit=STEPS_MAX)
     items = opened.store.items(batch_id=batch_id, limit=STEPS_MAX)
-    return [
-        *((found.draft.step, found.draft.item_id) for found in reversed(waiting)),
-        *((item.step, item.item_id) for item in items if item.step is not None),
+    found = [
+        *((each.draft.step, each.draft.item_id) for each in reversed(waiting)),
+        *((item.step, item.item_id) for item in items),
     ]
+    return [(step, item_id) for step, item_id in found if step is not None]
 
 
 def _cancel(harness: Harness, opened: Opened, step: StepKey, item_id: ItemId, actor: str) -> Canceled:

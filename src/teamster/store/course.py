@@ -74,6 +74,7 @@ def first_record(draft: ItemDraft, *, at: Instant) -> Item:
         item_id=draft.item_id,
         dedupe_key=draft.dedupe_key,
         step=draft.step,
+        collection=draft.collection,
         generation=draft.generation,
         target=draft.target,
         status=ItemStatus.QUEUED,

@@ -137,6 +137,14 @@ class Ledger(Protocol):
         """Return all that an item waited for at first."""
         ...
 
+    def known(self, dedupe_key: str) -> ItemId | None:
+        """Return the item that has a dedupe key, with a record or without."""
+        ...
+
+    def has_home(self, home: BatchId) -> bool:
+        """Tell whether a batch is there; a collection is made where it isn't."""
+        ...
+
     def add_draft(self, draft: ItemDraft, *, unmet: Sequence[Waits]) -> None:
         """Keep a draft with what it still waits for.
 

@@ -28,10 +28,13 @@ from teamster.model import (
     UsageError,
 )
 from teamster.store import owning, steering
+from teamster.store.feed import Position
 from teamster.store.leases import is_over, require_shift
 from teamster.store.ledger import Turn
+from teamster.store.limits import EVERYTHING, require_count, require_limit
+from teamster.store.memory_choosing import claimable, held_keys
 from teamster.store.memory_ledger import MemoryLedger, Tables
-from teamster.store.releasing import admit
+from teamster.store.releasing import admit, enqueue_one
 from teamster.store.values import (
     ANY_ITEM,
     Adoption,
@@ -43,6 +46,7 @@ from teamster.store.values import (
     ClaimFilter,
     Drafter,
     ItemDraft,
+    Noticed,
     Released,
     Submission,
     Waiting,
@@ -139,16 +143,16 @@ class MemoryStore:
             return Submission(batch=made, created=True, rows=rows)
 
     def enqueue(self, draft: ItemDraft, *, at: Instant) -> Item | None:
-        """Enqueue one item of a known batch."""
+        """Enqueue one item of a known batch, or of a collection."""
+        (answer,) = self.enqueue_many([draft], at=at)
+        if answer.refusal is not None:
+            raise answer.refusal
+        return answer.item
+
+    def enqueue_many(self, drafts: Sequence[ItemDraft], *, at: Instant) -> Sequence[Answer]:
+        """Enqueue items, each with its own answer."""
         with self._turn(at) as turn:
-            tables = self._tables_of(turn)
-            if draft.step.batch_id not in tables.batches:
-                raise UsageError(f"there is no batch {draft.step.batch_id}", hint="submit it first")
-            known = [one for one in tables.drafts.values() if one.dedupe_key == draft.dedupe_key]
-            if not known:
-                admit(turn, draft)
-            entry = turn.ledger.entry((known or [draft])[0].item_id)
-            return None if entry is None else entry.item
+            return [enqueue_one(turn, draft) for draft in drafts]
 
     def _tables_of(self, turn: Turn) -> Tables:
         assert isinstance(turn.ledger, MemoryLedger)
@@ -166,28 +170,14 @@ class MemoryStore:
         begin: Drafter | None = None,
     ) -> Sequence[tuple[Claimed, tuple[OutboxRow, ...]]]:
         """Take up to `limit` items that may run."""
+        require_count("limit", limit)
         with self._turn(at) as turn:
             shift = require_shift(turn.ledger.shift(shift_id), shift_id=shift_id, at=at)
-            chosen = self._claimable(limit=limit, at=at, wanted=wanted)
+            chosen = claimable(self._tables_of(turn), shift, limit=limit, at=at, wanted=wanted)
             return [
                 owning.claim_one(turn, item_id, shift=shift, place=place, begin=begin)
                 for place, item_id in enumerate(chosen)
             ]
-
-    def _claimable(self, *, limit: int, at: Instant, wanted: ClaimFilter) -> Sequence[ItemId]:
-        tables = self._tables
-        statuses = {ItemStatus.QUEUED, ItemStatus.STALLED} if wanted.stalled else {ItemStatus.QUEUED}
-        owned = Counter(self._batch_of(item) for item in self._items() if item.status in OWNED_STATUSES)
-        chosen: list[ItemId] = []
-        for item in sorted(self._items(), key=lambda item: -tables.drafts[item.item_id].priority):
-            batch = tables.batches[self._batch_of(item)]
-            has_room = batch.concurrency is None or owned[batch.batch_id] < batch.concurrency
-            is_due = item.not_before is None or item.not_before <= at.wall
-            is_wanted = wanted.batch_ids is None or batch.batch_id in wanted.batch_ids
-            if len(chosen) < limit and item.status in statuses and has_room and is_due and is_wanted:
-                owned[batch.batch_id] += 1
-                chosen.append(item.item_id)
-        return chosen
 
     def apply(self, changes: Sequence[Change], *, at: Instant, delivered: Sequence[int] = ()) -> Sequence[Answer]:
         """Carry out owners' moves in one transaction, each with its own answer; drop delivered outbox rows too."""
@@ -246,7 +236,7 @@ class MemoryStore:
         *,
         at: Instant,
         actor: str,
-        draft: Callable[[Item], tuple[Attempt, tuple[FileDraft, ...]]],
+        draft: Callable[[Item], tuple[Attempt | None, tuple[FileDraft, ...]]],
     ) -> Released:
         """Cancel an item, or leave a request for its owner."""
         with self._turn(at) as turn:
@@ -263,6 +253,10 @@ class MemoryStore:
         entry = self._tables.entry(item_id)
         return None if entry is None else entry.item
 
+    def draft(self, item_id: ItemId) -> ItemDraft | None:
+        """Return what an item was drafted from."""
+        return self._tables.drafts.get(item_id)
+
     def find(self, *, dedupe_key: str) -> Item | None:
         """Return the item of a dedupe key, if it has a record."""
         return next((item for item in self._items() if item.dedupe_key == dedupe_key), None)
@@ -278,12 +272,13 @@ class MemoryStore:
         after: str = "",
     ) -> Sequence[Item]:
         """Return items in the order of their enqueueing (`after`: an item id), at most `limit`."""
+        require_count("limit", limit)
         ids = list(self._tables.items)
         start = ids.index(ItemId(after)) + 1 if after in self._tables.items else 0
         found = [
             item
             for item in self._items()[start:]
-            if (batch_id is None or self._batch_of(item) == batch_id)
+            if (batch_id is None or self._tables.drafts[item.item_id].home == batch_id)
             and (job_id is None or (item.step is not None and item.step.job_id == job_id))
             and (shift_id is None or item.shift_id == shift_id)
             and (status is None or item.status == status)
@@ -292,17 +287,27 @@ class MemoryStore:
 
     def waiting(self, *, batch_id: BatchId | None = None, limit: int = 1000) -> Sequence[Waiting]:
         """Return the items that have no record yet, in the order of their drafts, with what they wait for."""
+        require_count("limit", limit)
         tables = self._tables
         found = [
             Waiting(draft=tables.drafts[item_id], unmet=unmet)
             for item_id, unmet in tables.unmet.items()
-            if batch_id is None or tables.drafts[item_id].step.batch_id == batch_id
+            if batch_id is None or tables.drafts[item_id].home == batch_id
         ]
         return found[:limit]
 
     def events(self, item_id: ItemId) -> Sequence[Event]:
         """Return an item's history, oldest first."""
         return self._tables.events.get(item_id, ())
+
+    def events_after(self, cursor: str = "", *, limit: int = 1000) -> Sequence[Noticed]:
+        """Return what happened to all items after a cursor, oldest first."""
+        require_count("limit", limit)
+        start, feed = Position.parse(cursor).event, self._tables.feed
+        return [
+            Noticed(cursor=str(Position(event=number)), item_id=feed[number][0], event=feed[number][1])
+            for number in range(start + 1, min(start + limit, len(feed)) + 1)
+        ]
 
     def attempts(
         self, *, step: StepKey | None = None, job: tuple[BatchId, JobId] | None = None, item_id: ItemId | None = None
@@ -327,7 +332,9 @@ class MemoryStore:
     def counts(self, *, batch_id: BatchId | None = None) -> Mapping[str, int]:
         """Return how many items have each status, and `waiting` for those without a record."""
         found = Counter(
-            item.status.value for item in self._items() if batch_id is None or self._batch_of(item) == batch_id
+            item.status.value
+            for item in self._items()
+            if batch_id is None or self._tables.drafts[item.item_id].home == batch_id
         )
         waiting = len(self.waiting(batch_id=batch_id, limit=len(self._tables.drafts)))
         return {"waiting": waiting, **{status.value: found[status.value] for status in ItemStatus}}
@@ -337,18 +344,40 @@ class MemoryStore:
         moments = [
             item.not_before or item.enqueued_at
             for item in self._items()
-            if item.status is ItemStatus.QUEUED and (batch_id is None or self._batch_of(item) == batch_id)
+            if item.status is ItemStatus.QUEUED
+            and (batch_id is None or self._tables.drafts[item.item_id].home == batch_id)
         ]
         return min(moments, default=None)
+
+    # limits
+
+    def set_limit(self, limit_key: str, maximum: int | None) -> None:
+        """Say how many items that name a key may be owned at once."""
+        require_limit(limit_key, maximum)
+        with self._shared.lock:
+            self._tables.limits.pop(limit_key, None)
+            if maximum is not None:
+                self._tables.limits[limit_key] = maximum
+
+    def limits(self) -> Mapping[str, int]:
+        """Return all limits that were set."""
+        return dict(sorted(self._tables.limits.items()))
+
+    def held(self) -> Mapping[str, int]:
+        """Return how many owned items hold each key, and how many there are in all."""
+        owned = [self._tables.drafts[item.item_id] for item in self._items() if item.status in OWNED_STATUSES]
+        return {EVERYTHING: len(owned), **held_keys(owned)}
 
     # the outbox
 
     def outbox(self, *, limit: int = 1000, after: int = 0) -> Sequence[OutboxRow]:
         """Return promised files in order."""
+        require_count("limit", limit)
         return [promise.row for seq, promise in self._tables.outbox.items() if seq > after][:limit]
 
     def orphaned_outbox(self, *, at: Instant, limit: int = 1000) -> Sequence[OutboxRow]:
         """Return promised files that nobody's living shift will write."""
+        require_count("limit", limit)
         tables = self._tables
         living = {shift_id for shift_id, shift in tables.shifts.items() if not is_over(shift, at=at)}
         return [promise.row for promise in tables.outbox.values() if promise.shift_id not in living][:limit]
@@ -363,7 +392,3 @@ class MemoryStore:
 
     def _items(self) -> list[Item]:
         return [self._tables.show(entry) for entry in self._tables.items.values()]
-
-    def _batch_of(self, item: Item) -> BatchId:
-        assert item.step is not None
-        return item.step.batch_id

@@ -22,6 +22,7 @@ from teamster.model import (
     ShiftId,
     StepKey,
     UsageError,
+    is_collection,
 )
 from teamster.store.leases import lease_of
 from teamster.store.ledger import Ending, Entry, Repeat, Request, Waiter
@@ -51,6 +52,9 @@ class Tables:
     attempts: dict[RunId, Attempt] = field(default_factory=dict)
     outbox: dict[int, Promise] = field(default_factory=dict)
     sequence: dict[str, int] = field(default_factory=dict)
+    feed: dict[int, tuple[ItemId, Event]] = field(default_factory=dict)  # the events of all items, from 1 on
+    limits: dict[str, int] = field(default_factory=dict)
+    served: dict[BatchId, int] = field(default_factory=dict)  # when each batch last had its turn
 
     def copy(self) -> Tables:
         """Return a snapshot."""
@@ -71,6 +75,12 @@ class Tables:
             return item
         own = None if entry.held_until_boot_seconds is None else item.lease
         return replace(item, lease=lease_of(self.shifts[item.shift_id], own))
+
+    def notice(self, item_id: ItemId, events: Iterable[Event]) -> None:
+        """Append events to the history of an item and of all items."""
+        self.events[item_id] = (*self.events.get(item_id, ()), *events)
+        first = len(self.feed) + 1
+        self.feed.update((number, (item_id, event)) for number, event in enumerate(events, start=first))
 
     def drop_outbox(self, seqs: Iterable[int]) -> None:
         """Drop delivered rows."""
@@ -104,7 +114,7 @@ class MemoryLedger:
         """Replace an item and append its events."""
         item_id = after.item_id
         self.tables.items[item_id] = Entry(item=after, shift=None, held_until_boot_seconds=held_until_boot_seconds)
-        self.tables.events[item_id] = (*self.tables.events[item_id], *events)
+        self.tables.notice(item_id, events)
         if request is not None:
             self.tables.answers[request.request_id] = (after, request.digest)
 
@@ -175,6 +185,14 @@ class MemoryLedger:
         """Return all that an item waited for at first."""
         return self.tables.drafts[item_id].waits
 
+    def known(self, dedupe_key: str) -> ItemId | None:
+        """Return the item that has a dedupe key."""
+        return next((one.item_id for one in self.tables.drafts.values() if one.dedupe_key == dedupe_key), None)
+
+    def has_home(self, home: BatchId) -> bool:
+        """Tell whether a batch is there; a collection always is."""
+        return home in self.tables.batches or is_collection(home)
+
     def add_draft(self, draft: ItemDraft, *, unmet: Sequence[Waits]) -> None:
         """Keep a draft with what it still waits for."""
         if draft.item_id in self.tables.drafts:
@@ -189,7 +207,7 @@ class MemoryLedger:
         """Give a draft its record."""
         self.tables.unmet.pop(item.item_id, None)
         self.tables.items[item.item_id] = Entry(item=item, shift=None)
-        self.tables.events[item.item_id] = (event,)
+        self.tables.notice(item.item_id, (event,))
 
     def ends_of(self, step: StepKey) -> Sequence[tuple[ItemId, ItemStatus]]:
         """Return the items of a step that have ended."""

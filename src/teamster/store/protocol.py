@@ -38,6 +38,7 @@ from teamster.store.values import (
     ClaimFilter,
     Drafter,
     ItemDraft,
+    Noticed,
     Released,
     Submission,
     Waiting,
@@ -95,7 +96,9 @@ class Store(Protocol):
         ...
 
     def enqueue(self, draft: ItemDraft, *, at: Instant) -> Item | None:
-        """Enqueue one item of a known batch (a next generation). A known dedupe key answers the existing record.
+        """Enqueue one item: of a known batch (a next generation), or of a collection, which is made by its first item.
+
+        A known dedupe key answers the existing record, a terminal one too, and changes nothing.
 
         None where it waits: it has no record yet. `Needs.FINAL` is met by an end whose last attempt left a whole base
         (the fact `session_sha256`), `Needs.SUCCEEDED` by any success of the step, in whichever generation.
@@ -103,6 +106,35 @@ class Store(Protocol):
         Raises:
             UsageError: there is no such batch, or the item id is taken.
         """
+        ...
+
+    def enqueue_many(self, drafts: Sequence[ItemDraft], *, at: Instant) -> Sequence[Answer]:
+        """Enqueue many items, each with its own answer: `replayed` for a known dedupe key, a refusal, or the record.
+
+        Many transactions make it up, each of some hundred items; a repeat after a death enqueues what is missing. What
+        must come into view at once is a batch: `submit` it.
+        """
+        ...
+
+    # limits
+
+    def set_limit(self, limit_key: str, maximum: int | None) -> None:
+        """Say how many items that name a key may be owned at once: 0 holds them back, None lifts the limit.
+
+        `directory:/srv/shop` limits one key, `directory:*` each key of that kind that has no limit of its own, `*` all
+        items together. It holds for all who share the database, from the next claim on.
+
+        Raises:
+            UsageError: no item can name such a key, or the maximum is negative.
+        """
+        ...
+
+    def limits(self) -> Mapping[str, int]:
+        """Return all limits that were set."""
+        ...
+
+    def held(self) -> Mapping[str, int]:
+        """Return how many owned items name each key, and under `*` how many there are in all."""
         ...
 
     # the owner's moves
@@ -116,14 +148,19 @@ class Store(Protocol):
         wanted: ClaimFilter = ANY_ITEM,
         begin: Drafter | None = None,
     ) -> Sequence[tuple[Claimed, tuple[OutboxRow, ...]]]:
-        """Take up to `limit` items that may run: oldest first within a priority, within each batch's concurrency.
+        """Take up to `limit` items that may run: by priority, then fairly between batches, then the oldest first.
+
+        Fair means that the batch goes first that has the fewest items owned, and among equals the one whose last turn
+        is the longest ago. No more are owned at once than each batch's concurrency and the limits of `set_limit`
+        allow. One claim meets 500 items at most that a full limit holds back; later ones start behind these.
 
         With `begin`, each is started in the same transaction. `Claimed.parents` has every step that the item waited
         for, also one without attempts.
 
         Raises:
             LeaseLost: the shift is over.
-            UsageError: `begin` used a request id again, or drafted another item's attempt. Nothing was claimed.
+            UsageError: `limit` is negative; `begin` used a request id again, or drafted another item's attempt. Nothing
+                was claimed.
         """
         ...
 
@@ -197,7 +234,7 @@ class Store(Protocol):
         *,
         at: Instant,
         actor: str,
-        draft: Callable[[Item], tuple[Attempt, tuple[FileDraft, ...]]],
+        draft: Callable[[Item], tuple[Attempt | None, tuple[FileDraft, ...]]],
     ) -> Released:
         """Cancel an item, or leave a request for its owner.
 
@@ -214,10 +251,14 @@ class Store(Protocol):
         """Return the owned items of a shift for which somebody asked to cancel."""
         ...
 
-    # reading
+    # reading; a negative `limit` is a `UsageError`
 
     def get(self, item_id: ItemId) -> Item | None:
         """Return one item."""
+        ...
+
+    def draft(self, item_id: ItemId) -> ItemDraft | None:
+        """Return what an item was drafted from: its priority, whom it is for, which limits it names."""
         ...
 
     def find(self, *, dedupe_key: str) -> Item | None:
@@ -245,6 +286,17 @@ class Store(Protocol):
         """Return an item's history, oldest first."""
         ...
 
+    def events_after(self, cursor: str = "", *, limit: int = 1000) -> Sequence[Noticed]:
+        """Return what happened to all items after a cursor, in the order in which it came into view.
+
+        Each event is met once by whoever goes on from the last cursor that it was given, however long ago that was.
+        An empty cursor stands before all events.
+
+        Raises:
+            UsageError: this is no cursor.
+        """
+        ...
+
     def attempts(
         self, *, step: StepKey | None = None, job: tuple[BatchId, JobId] | None = None, item_id: ItemId | None = None
     ) -> Sequence[Attempt]:
@@ -256,7 +308,7 @@ class Store(Protocol):
         ...
 
     def batches(self) -> Sequence[Batch]:
-        """Return all batches, newest first."""
+        """Return all batches, newest first; collections are none."""
         ...
 
     def counts(self, *, batch_id: BatchId | None = None) -> Mapping[str, int]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from teamster.model import FINAL_STATUSES, Item, ItemId, ItemStatus
+from teamster.model import FINAL_STATUSES, Item, ItemId, ItemStatus, UsageError
 from teamster.store.course import first_event, first_record
 from teamster.store.ledger import Ledger, Turn
-from teamster.store.values import ItemDraft, Needs, Waits
+from teamster.store.values import Answer, ItemDraft, Needs, Waits
 
 BASE_FACT: Final = "session_sha256"  # of an attempt: its base is sealed and whole
 
@@ -22,6 +22,21 @@ def admit(turn: Turn, draft: ItemDraft) -> None:
     turn.ledger.add_draft(draft, unmet=unmet)
     if not unmet:
         give_record(turn, draft)
+
+
+def enqueue_one(turn: Turn, draft: ItemDraft) -> Answer:
+    """Admit one item, find the one that has its dedupe key, or say why not."""
+    known = turn.ledger.known(draft.dedupe_key)
+    if known is None:
+        if not turn.ledger.has_home(draft.home):
+            refusal = UsageError(f"there is no batch {draft.home}", hint="submit it first")
+            return Answer(item=None, refusal=refusal)
+        try:
+            admit(turn, draft)
+        except UsageError as taken:
+            return Answer(item=None, refusal=taken)
+    entry = turn.ledger.entry(draft.item_id if known is None else known)
+    return Answer(item=None if entry is None else entry.item, replayed=known is not None)
 
 
 def give_record(turn: Turn, draft: ItemDraft) -> None:

@@ -35,10 +35,12 @@ from teamster.model import (
 from teamster.store.connection import Row
 from teamster.store.leases import lease_of
 from teamster.store.ledger import Entry
-from teamster.store.values import Batch, ItemDraft, Needs, Waits
+from teamster.store.routing import Lane
+from teamster.store.values import Batch, ItemDraft, Needs, Noticed, Waits
 
 SHIFTS_CACHED_MAX: Final = 256
 MOMENTS_CACHED_MAX: Final = 1024
+LANES_CACHED_MAX: Final = 1024
 _SHIFT_COLUMNS: Final = ("shift_id", "boot_id", "expires_boot_seconds", "expires_at", "renewed_at", "ended_at")
 _SHIFT_FACTS: Final = tuple(each.name for each in fields(Shift) if each.name not in _SHIFT_COLUMNS)
 _ITEM_WIDTH: Final = 25  # the columns before the shift's
@@ -123,7 +125,8 @@ def entry_from_row(row: Row) -> Entry:
         error=None if row[16] is None else json.loads(row[16]),
         item_id=ItemId(row[17]),
         dedupe_key=row[18],
-        step=StepKey(BatchId(row[19]), JobId(row[20]), StepId(row[21])),
+        step=_step_of(row[19:22]),
+        collection=None if row[20] else BatchId(row[19]),
         generation=row[22],
         target=json.loads(row[23]),
         spec=json.loads(row[24]),
@@ -132,6 +135,11 @@ def entry_from_row(row: Row) -> Entry:
         lease=None if shift is None else lease_of(shift, own),
     )
     return Entry(item=item, shift=shift, held_until_boot_seconds=row[11])
+
+
+def _step_of(row: Row) -> StepKey | None:
+    """Read whose step an item is; what lies in a collection has no job."""
+    return StepKey(BatchId(row[0]), JobId(row[1]), StepId(row[2])) if row[1] else None
 
 
 def owner_of(shift: Shift) -> Owner:
@@ -158,6 +166,7 @@ def item_to_row(item: Item, *, held_until_boot_seconds: float | None) -> Row:
         None if own is None else text_of(own.renewed_at),
         None if item.result is None else to_text(item.result),
         None if item.error is None else to_text(item.error),
+        int(item.status is ItemStatus.QUEUED and item.not_before is not None),
     )
 
 
@@ -208,37 +217,55 @@ def answer_fields(text: str) -> JsonObject:
 # drafts
 
 
-def draft_to_row(draft: ItemDraft, *, batch: int) -> Row:
+def draft_to_row(draft: ItemDraft, *, batch: int, lane: int) -> Row:
     """Write a draft."""
     step = draft.step
+    names = ("", "") if step is None else (step.job_id, step.step_id)
     waits = [[each.step.batch_id, each.step.job_id, each.step.step_id, each.needs.value] for each in draft.waits]
     return (
         draft.item_id,
         draft.dedupe_key,
         batch,
-        step.batch_id,
-        step.job_id,
-        step.step_id,
+        draft.home,
+        *names,
         draft.generation,
         draft.priority,
         to_text(draft.target),
         to_text(draft.spec),
         to_text(waits) if waits else None,
+        to_text(sorted(draft.limit_keys)) if draft.limit_keys else None,
+        lane,
     )
 
 
 def draft_from_row(row: Row) -> ItemDraft:
     """Read a draft."""
+    lane = lane_from_text(row[11])
     return ItemDraft(
         item_id=ItemId(row[0]),
         dedupe_key=row[1],
-        step=StepKey(BatchId(row[2]), JobId(row[3]), StepId(row[4])),
+        step=_step_of(row[2:5]),
+        collection=None if row[3] else BatchId(row[2]),
         generation=row[5],
         priority=row[6],
         target=json.loads(row[7]),
         spec=json.loads(row[8]),
         waits=waits_from_text(row[9]),
+        limit_keys=frozenset(keys_from_text(row[10])),
+        labels=lane.labels,
+        runner_affinity=lane.runner,
     )
+
+
+@lru_cache(maxsize=LANES_CACHED_MAX)
+def lane_from_text(text: str) -> Lane:
+    """Read a lane: the same text is the same value, and each claim brings some."""
+    return Lane.from_json(json.loads(text))
+
+
+def keys_from_text(text: str | None) -> tuple[str, ...]:
+    """Read the keys of limits that an item names, in order."""
+    return () if text is None else tuple(json.loads(text))
 
 
 def waits_from_row(row: Row) -> Waits:
@@ -271,6 +298,11 @@ def event_from_row(row: Row) -> Event:
         request_id=None if row[6] is None else RequestId(row[6]),
         data={} if row[7] is None else json.loads(row[7]),
     )
+
+
+def noticed_from_row(row: Row, *, cursor: str) -> Noticed:
+    """Read an event of all that the store has seen."""
+    return Noticed(cursor=cursor, item_id=ItemId(row[8]), event=event_from_row(row))
 
 
 def attempt_to_row(attempt: Attempt) -> Row:

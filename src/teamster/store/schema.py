@@ -146,7 +146,53 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_by_shift ON outbox(shift);
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_FIRST,)
+_LANES_AND_LIMITS: Final = """
+-- What items of one batch ask of their runner: a claim looks at lanes, however many items wait in them.
+CREATE TABLE lanes (
+  no INTEGER PRIMARY KEY,
+  batch INTEGER NOT NULL REFERENCES batches(no),
+  routing TEXT NOT NULL,
+  UNIQUE (batch, routing)
+) STRICT;
+INSERT INTO lanes (batch, routing) SELECT no, '[null,null,null,[],null]' FROM batches;
+
+ALTER TABLE drafts ADD COLUMN lane INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE drafts ADD COLUMN limit_keys TEXT;
+UPDATE drafts SET lane = (SELECT no FROM lanes WHERE lanes.batch = drafts.batch);
+
+ALTER TABLE items ADD COLUMN lane INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE items ADD COLUMN limit_keys TEXT;
+ALTER TABLE items ADD COLUMN delayed INTEGER NOT NULL DEFAULT 0;  -- its moment has not been seen to come
+ALTER TABLE items ADD COLUMN shelf TEXT;  -- the key of a limit that was full when a claim met it
+UPDATE items SET lane = (SELECT no FROM lanes WHERE lanes.batch = items.batch),
+  delayed = CASE WHEN status = 'queued' AND not_before IS NOT NULL THEN 1 ELSE 0 END;
+
+DROP INDEX items_queued;
+DROP INDEX items_due;
+DROP INDEX items_stalled;
+DROP INDEX items_held;
+CREATE INDEX items_ready ON items(lane, priority DESC, seq)
+  WHERE status = 'queued' AND delayed = 0 AND shelf IS NULL;
+CREATE INDEX items_shelved ON items(shelf, lane, priority DESC, seq) WHERE status = 'queued' AND shelf IS NOT NULL;
+CREATE INDEX items_delayed ON items(not_before) WHERE status = 'queued' AND delayed = 1;
+CREATE INDEX items_due ON items(batch, delayed, not_before) WHERE status = 'queued';
+CREATE INDEX items_stalled ON items(lane, priority DESC, seq) WHERE status = 'stalled';
+CREATE INDEX items_held ON items(shift, batch) WHERE shift IS NOT NULL;
+CREATE INDEX items_holding ON items(limit_keys) WHERE shift IS NOT NULL AND limit_keys IS NOT NULL;
+
+ALTER TABLE tallies ADD COLUMN served INTEGER NOT NULL DEFAULT 0;  -- grows with each claim from the batch
+
+-- The event at which a batch that came in chunks was shown: readers of all events meet its earlier ones there.
+ALTER TABLE tallies ADD COLUMN shown INTEGER;
+CREATE INDEX tallies_shown ON tallies(shown) WHERE shown IS NOT NULL;
+
+CREATE TABLE limits (
+  limit_key TEXT PRIMARY KEY,
+  maximum INTEGER NOT NULL
+) STRICT;
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_FIRST, _LANES_AND_LIMITS)
 """The n-th brings a file from `user_version` n to n + 1. One that was released never changes."""
 
 SCHEMA_VERSION: Final = len(MIGRATIONS)

@@ -19,13 +19,13 @@ ITEM_BY_KEY: Final = f"{ITEM} WHERE d.dedupe_key = ?"
 MOVE_ITEM: Final = """
 UPDATE items SET status = ?, rev = ?, attempt = ?, fence = ?, shift = ?, claim_token = ?, consumed = ?, recoveries = ?,
   cancel_requested = ?, not_before = ?, held_until = ?, lease_expires_at = ?, lease_renewed_at = ?, result = ?,
-  error = ?
+  error = ?, delayed = ?, shelf = NULL
 WHERE seq = ? AND rev = ? AND status = ? AND claim_token IS ?
 """
 ADD_ITEM: Final = """
-INSERT INTO items (draft, batch, priority, enqueued_at, status, rev, attempt, fence, consumed, recoveries,
-  cancel_requested)
-SELECT no, batch, priority, ?, 'queued', 1, 0, 0, 0, 0, 0 FROM drafts WHERE no = ?
+INSERT INTO items (draft, batch, lane, limit_keys, priority, enqueued_at, status, rev, attempt, fence, consumed,
+  recoveries, cancel_requested)
+SELECT no, batch, lane, limit_keys, priority, ?, 'queued', 1, 0, 0, 0, 0, 0 FROM drafts WHERE no = ?
 """
 
 SHIFT: Final = "SELECT shift_id, boot_id, expires_boot_seconds, expires_at, renewed_at, ended_at, facts FROM shifts"
@@ -44,21 +44,49 @@ WHERE shift_id = ? AND ended_at IS NULL AND boot_id = ? AND expires_boot_seconds
 """
 END_SHIFT: Final = "UPDATE shifts SET ended_at = ? WHERE shift_id = ? AND ended_at IS NULL"
 
-_ACTIVE: Final = """
-SELECT t.batch, t.concurrency, t.claimed + t.running, b.batch_id
-FROM tallies t JOIN batches b ON b.no = t.batch WHERE t.visible = 1 AND
+_LANES: Final = """
+SELECT l.no, l.batch, l.routing, t.concurrency, t.served, b.batch_id
+FROM tallies t JOIN batches b ON b.no = t.batch JOIN lanes l ON l.batch = t.batch WHERE t.visible = 1 AND
 """
-BATCHES_QUEUED: Final = f"{_ACTIVE} t.queued > 0"
-BATCHES_STALLED: Final = f"{_ACTIVE} (t.queued > 0 OR t.stalled > 0)"
-CLAIMABLE_QUEUED: Final = """
-SELECT i.priority, i.seq, d.item_id FROM items i JOIN drafts d ON d.no = i.draft
-WHERE i.batch = ? AND i.status = 'queued' AND (i.not_before IS NULL OR i.not_before <= ?)
+LANES_QUEUED: Final = f"{_LANES} t.queued > 0"
+LANES_STALLED: Final = f"{_LANES} (t.queued > 0 OR t.stalled > 0)"
+_HEADS: Final = """
+SELECT i.priority, i.seq, d.item_id, i.limit_keys, i.not_before FROM items i JOIN drafts d ON d.no = i.draft
+"""
+HEADS_READY: Final = f"""
+{_HEADS} WHERE i.lane = ? AND i.status = 'queued' AND i.delayed = 0 AND i.shelf IS NULL
 ORDER BY i.priority DESC, i.seq LIMIT ?
 """
-CLAIMABLE_STALLED: Final = """
-SELECT i.priority, i.seq, d.item_id FROM items i JOIN drafts d ON d.no = i.draft
-WHERE i.batch = ? AND i.status = 'stalled' ORDER BY i.priority DESC, i.seq LIMIT ?
+HEADS_SHELVED: Final = f"""
+{_HEADS} WHERE i.shelf = ? AND i.lane = ? AND i.status = 'queued' AND i.shelf IS NOT NULL
+ORDER BY i.priority DESC, i.seq LIMIT ?
 """
+HEADS_STALLED: Final = f"""
+{_HEADS} WHERE i.lane = ? AND i.status = 'stalled' ORDER BY i.priority DESC, i.seq LIMIT ?
+"""
+NEXT_SHELF: Final = """
+SELECT shelf, lane FROM items WHERE status = 'queued' AND shelf IS NOT NULL AND (shelf, lane) > (?, ?)
+ORDER BY shelf, lane LIMIT 1
+"""
+SHELVE: Final = "UPDATE items SET delayed = ?, shelf = ? WHERE seq = ?"
+DELAYED_DUE: Final = """
+SELECT seq FROM items WHERE status = 'queued' AND delayed = 1 AND not_before <= ? ORDER BY not_before LIMIT ?
+"""
+END_DELAY: Final = "UPDATE items SET delayed = 0 WHERE seq = ?"
+OWNED_BY_BATCH: Final = "SELECT batch, COUNT(*) FROM items WHERE shift IS NOT NULL GROUP BY batch"
+HELD_KEYS: Final = """
+SELECT limit_keys, COUNT(*) FROM items WHERE shift IS NOT NULL AND limit_keys IS NOT NULL GROUP BY limit_keys
+"""
+SERVE: Final = "UPDATE tallies SET served = ? WHERE batch = ?"
+LAST_EVENT: Final = "SELECT MAX(seq) FROM events"
+LIMITS: Final = "SELECT limit_key, maximum FROM limits ORDER BY limit_key"
+MAXIMUM: Final = "SELECT maximum FROM limits WHERE limit_key = ?"
+PUT_LIMIT: Final = """
+INSERT INTO limits (limit_key, maximum) VALUES (?, ?) ON CONFLICT (limit_key) DO UPDATE SET maximum = excluded.maximum
+"""
+DROP_LIMIT: Final = "DELETE FROM limits WHERE limit_key = ?"
+LANE_NO: Final = "SELECT no FROM lanes WHERE batch = ? AND routing = ?"
+ADD_LANE: Final = "INSERT INTO lanes (batch, routing) VALUES (?, ?)"
 CANCEL_REQUESTS: Final = """
 SELECT d.item_id FROM items i JOIN drafts d ON d.no = i.draft
 WHERE i.shift = ? AND i.cancel_requested = 1 AND i.shift IS NOT NULL ORDER BY i.seq
@@ -73,6 +101,27 @@ SELECT e.event_id, e.type, e.from_status, e.to_status, e.at, e.actor, e.request_
 FROM drafts d JOIN items i ON i.draft = d.no JOIN tallies t ON t.batch = i.batch AND t.visible = 1
   JOIN events e ON e.item = i.seq
 WHERE d.item_id = ? ORDER BY e.seq
+"""
+_NOTICED: Final = """
+SELECT e.event_id, e.type, e.from_status, e.to_status, e.at, e.actor, e.request_id, e.data, d.item_id, e.seq, i.seq
+"""
+EVENTS_AFTER: Final = f"""
+{_NOTICED} FROM events e JOIN items i ON i.seq = e.item JOIN drafts d ON d.no = i.draft
+  JOIN tallies t ON t.batch = i.batch AND t.visible = 1
+WHERE e.seq > ? AND e.seq <= ? AND (t.shown IS NULL OR e.seq >= t.shown) ORDER BY e.seq LIMIT ?
+"""
+EARLY_EVENTS: Final = f"""
+{_NOTICED} FROM items i JOIN drafts d ON d.no = i.draft JOIN events e ON e.item = i.seq
+WHERE i.batch = (SELECT batch FROM tallies WHERE shown = ?) AND i.seq > ? AND e.seq < ? ORDER BY i.seq LIMIT ?
+"""
+NEXT_SHOWN: Final = "SELECT MIN(shown) FROM tallies WHERE shown IS NOT NULL AND shown > ?"
+RAISE_LAST_EVENT: Final = """
+UPDATE events SET seq = (SELECT MAX(seq) + 1 FROM events)
+WHERE item = (SELECT MAX(seq) FROM items WHERE batch = ?)
+"""
+MARK_SHOWN: Final = """
+UPDATE tallies SET shown = (SELECT seq FROM events WHERE item = (SELECT MAX(seq) FROM items WHERE batch = ?))
+WHERE batch = ?
 """
 REPEAT: Final = """
 SELECT e.digest, e.answer, d.item_id FROM events e JOIN items i ON i.seq = e.item JOIN drafts d ON d.no = i.draft
@@ -119,12 +168,13 @@ ORPHANS: Final = f"""
 PROMISES_OF_REQUEST: Final = f"{_PROMISE} WHERE request_id = ? ORDER BY seq"
 
 ADD_DRAFT: Final = """
-INSERT INTO drafts (item_id, dedupe_key, batch, batch_id, job_id, step_id, generation, priority, target, spec, waits)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO drafts (item_id, dedupe_key, batch, batch_id, job_id, step_id, generation, priority, target, spec, waits,
+  limit_keys, lane)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _DRAFT: Final = """
 SELECT d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.priority, d.target, d.spec, d.waits,
-  d.no, d.batch FROM drafts d
+  d.limit_keys, l.routing, d.no, d.batch FROM drafts d JOIN lanes l ON l.no = d.lane
 """
 DRAFT_BY_ID: Final = f"{_DRAFT} JOIN tallies t ON t.batch = d.batch AND t.visible = 1 WHERE d.item_id = ?"
 DRAFT_BY_NO: Final = f"{_DRAFT} WHERE d.no = ?"
@@ -146,10 +196,8 @@ ENDS_OF: Final = """
 SELECT d.item_id, i.status FROM drafts d JOIN items i ON i.draft = d.no
 WHERE d.batch_id = ? AND d.job_id = ? AND d.step_id = ? AND i.status IN ('succeeded', 'failed') ORDER BY i.seq
 """
-WAITING: Final = """
-SELECT d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.priority, d.target, d.spec, d.waits,
-  d.no, d.batch
-FROM drafts d JOIN tallies t ON t.batch = d.batch AND t.visible = 1
+WAITING: Final = f"""
+{_DRAFT} JOIN tallies t ON t.batch = d.batch AND t.visible = 1
 WHERE d.no IN (SELECT draft FROM waits) AND (?1 IS NULL OR d.batch_id = ?1) ORDER BY d.no LIMIT ?2
 """
 UNMET: Final = "SELECT batch_id, job_id, step_id, needs FROM waits WHERE draft = ?"
@@ -158,7 +206,7 @@ ADD_BATCH: Final = "INSERT INTO batches (batch_id, submitted_at, submitter, meta
 ADD_TALLY: Final = "INSERT INTO tallies (batch, visible, concurrency) VALUES (?, ?, ?)"
 _BATCH: Final = """
 SELECT b.batch_id, b.submitted_at, t.concurrency, b.meta FROM batches b JOIN tallies t ON t.batch = b.no
-WHERE t.visible = 1
+WHERE t.visible = 1 AND SUBSTR(b.batch_id, 1, 1) <> '_'
 """
 BATCH_BY_ID: Final = f"{_BATCH} AND b.batch_id = ?"
 BATCHES: Final = f"{_BATCH} ORDER BY b.no DESC"
@@ -190,8 +238,8 @@ SELECT {", ".join(TALLY_COLUMNS)} FROM tallies
 WHERE visible = 1 AND batch = (SELECT no FROM batches WHERE batch_id = ?)
 """
 _DUE: Final = """
-SELECT MIN(COALESCE(i.not_before, i.enqueued_at)) FROM tallies t JOIN items i ON i.seq = (
-  SELECT q.seq FROM items q WHERE q.batch = t.batch AND q.status = 'queued' ORDER BY q.not_before LIMIT 1
+SELECT MIN(CASE WHEN i.delayed = 0 THEN i.enqueued_at ELSE i.not_before END) FROM tallies t JOIN items i ON i.seq = (
+  SELECT q.seq FROM items q WHERE q.batch = t.batch AND q.status = 'queued' ORDER BY q.delayed, q.not_before LIMIT 1
 ) WHERE t.visible = 1 AND t.queued > 0
 """
 NEXT_DUE: Final = _DUE

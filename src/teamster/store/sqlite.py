@@ -24,13 +24,14 @@ from teamster.model import (
     StepKey,
     UsageError,
 )
-from teamster.store import owning, rows, sql, sqlite_reading, steering
+from teamster.store import owning, rows, sql, sqlite_choosing, sqlite_reading, steering
 from teamster.store.connection import BUSY_SECONDS_MAX, Database
 from teamster.store.leases import require_shift
 from teamster.store.ledger import Turn
-from teamster.store.releasing import admit
+from teamster.store.limits import require_count, require_limit
+from teamster.store.releasing import enqueue_one
 from teamster.store.sqlite_ledger import SqliteLedger
-from teamster.store.sqlite_submit import Submitter
+from teamster.store.sqlite_submit import CHUNK_ROWS_MAX, Submitter
 from teamster.store.values import (
     ANY_ITEM,
     Adoption,
@@ -42,6 +43,7 @@ from teamster.store.values import (
     ClaimFilter,
     Drafter,
     ItemDraft,
+    Noticed,
     Released,
     Submission,
     Waiting,
@@ -110,15 +112,20 @@ class SqliteStore:
         return Submitter(self._database, batch, names=self._names, at=at).submit()
 
     def enqueue(self, draft: ItemDraft, *, at: Instant) -> Item | None:
-        """Enqueue one item of a known batch."""
-        with self._turn(at) as turn:
-            if self._database.row(sql.BATCH_BY_ID, (draft.step.batch_id,)) is None:
-                raise UsageError(f"there is no batch {draft.step.batch_id}", hint="submit it first")
-            known = self._database.row(sql.KNOWN_KEY, (draft.dedupe_key,))
-            if known is None:
-                admit(turn, draft)
-            entry = turn.ledger.entry(draft.item_id if known is None else ItemId(known[0]))
-            return None if entry is None else entry.item
+        """Enqueue one item of a known batch, or of a collection."""
+        (answer,) = self.enqueue_many([draft], at=at)
+        if answer.refusal is not None:
+            raise answer.refusal
+        return answer.item
+
+    def enqueue_many(self, drafts: Sequence[ItemDraft], *, at: Instant) -> Sequence[Answer]:
+        """Enqueue items, each with its own answer."""
+        answers: list[Answer] = []
+        for start in range(0, len(drafts), CHUNK_ROWS_MAX):
+            with SqliteLedger.open(self._database) as ledger:
+                turn = Turn(ledger=ledger, names=self._names, at=at)
+                answers += [enqueue_one(turn, draft) for draft in drafts[start : start + CHUNK_ROWS_MAX]]
+        return answers
 
     # the owner's moves
 
@@ -132,9 +139,10 @@ class SqliteStore:
         begin: Drafter | None = None,
     ) -> Sequence[tuple[Claimed, tuple[OutboxRow, ...]]]:
         """Take up to `limit` items that may run."""
+        require_count("limit", limit)
         with self._turn(at) as turn:
             shift = require_shift(turn.ledger.shift(shift_id), shift_id=shift_id, at=at)
-            chosen = sqlite_reading.claimable(self._database, limit=limit, at=at, wanted=wanted)
+            chosen = sqlite_choosing.chosen(self._database, shift, limit=limit, at=at, wanted=wanted)
             return [
                 owning.claim_one(turn, item_id, shift=shift, place=place, begin=begin)
                 for place, item_id in enumerate(chosen)
@@ -190,7 +198,7 @@ class SqliteStore:
         *,
         at: Instant,
         actor: str,
-        draft: Callable[[Item], tuple[Attempt, tuple[FileDraft, ...]]],
+        draft: Callable[[Item], tuple[Attempt | None, tuple[FileDraft, ...]]],
     ) -> Released:
         """Cancel an item, or leave a request for its owner."""
         with self._turn(at) as turn:
@@ -205,6 +213,11 @@ class SqliteStore:
     def get(self, item_id: ItemId) -> Item | None:
         """Return one item."""
         return sqlite_reading.one_item(self._database, sql.ITEM_BY_ID, item_id)
+
+    def draft(self, item_id: ItemId) -> ItemDraft | None:
+        """Return what an item was drafted from."""
+        row = self._database.row(sql.DRAFT_BY_ID, (item_id,))
+        return None if row is None else rows.draft_from_row(row)
 
     def find(self, *, dedupe_key: str) -> Item | None:
         """Return the item of a dedupe key, if it has a record."""
@@ -221,6 +234,7 @@ class SqliteStore:
         after: str = "",
     ) -> Sequence[Item]:
         """Return items in the order of their enqueueing (`after`: an item id), at most `limit`."""
+        require_count("limit", limit)
         if status is not None and status not in set(ItemStatus):
             return []
         statement, values = sqlite_reading.items_statement(
@@ -235,11 +249,17 @@ class SqliteStore:
 
     def waiting(self, *, batch_id: BatchId | None = None, limit: int = 1000) -> Sequence[Waiting]:
         """Return the items that have no record yet, in the order of their drafts, with what they wait for."""
+        require_count("limit", limit)
         return sqlite_reading.waiting(self._database, batch_id=batch_id, limit=limit)
 
     def events(self, item_id: ItemId) -> Sequence[Event]:
         """Return an item's history, oldest first."""
         return [rows.event_from_row(row) for row in self._database.rows(sql.EVENTS, (item_id,))]
+
+    def events_after(self, cursor: str = "", *, limit: int = 1000) -> Sequence[Noticed]:
+        """Return what happened to all items after a cursor, oldest first."""
+        require_count("limit", limit)
+        return sqlite_reading.noticed(self._database, cursor, limit=limit)
 
     def attempts(
         self, *, step: StepKey | None = None, job: tuple[BatchId, JobId] | None = None, item_id: ItemId | None = None
@@ -266,14 +286,36 @@ class SqliteStore:
         found = self._database.row(*((sql.NEXT_DUE,) if batch_id is None else (sql.NEXT_DUE_OF_BATCH, (batch_id,))))
         return None if found is None else rows.moment(found[0])
 
+    # limits
+
+    def set_limit(self, limit_key: str, maximum: int | None) -> None:
+        """Say how many items that name a key may be owned at once."""
+        require_limit(limit_key, maximum)
+        with self._database.transaction():
+            if maximum is None:
+                self._database.run(sql.DROP_LIMIT, (limit_key,))
+            else:
+                self._database.run(sql.PUT_LIMIT, (limit_key, maximum))
+
+    def limits(self) -> Mapping[str, int]:
+        """Return all limits that were set."""
+        return dict(self._database.rows(sql.LIMITS))
+
+    def held(self) -> Mapping[str, int]:
+        """Return how many owned items hold each key, and how many there are in all."""
+        with self._database.snapshot():
+            return sqlite_choosing.usage_of(self._database).shown()
+
     # the outbox
 
     def outbox(self, *, limit: int = 1000, after: int = 0) -> Sequence[OutboxRow]:
         """Return promised files in order."""
+        require_count("limit", limit)
         return [rows.promise_from_row(row) for row in self._database.rows(sql.OUTBOX, (after, limit))]
 
     def orphaned_outbox(self, *, at: Instant, limit: int = 1000) -> Sequence[OutboxRow]:
         """Return promised files that nobody's living shift will write."""
+        require_count("limit", limit)
         found = self._database.rows(sql.ORPHANS, (at.boot_id, at.boot_seconds, limit))
         return [rows.promise_from_row(row) for row in found]
 

@@ -25,10 +25,12 @@ from teamster.model import (
     ShiftId,
     StepKey,
     UsageError,
+    is_collection,
 )
 from teamster.store import rows, sql
 from teamster.store.connection import Database, Row
 from teamster.store.ledger import Ending, Entry, Repeat, Request, Waiter
+from teamster.store.routing import Lane, lane_of
 from teamster.store.values import ItemDraft, Needs, Waits
 
 HOUSE_SHIFT = ""  # rows of the outbox that whoever comes first writes
@@ -41,6 +43,7 @@ class SqliteLedger:
         self._database = database
         self._places: dict[ItemId, tuple[int, int]] = {}  # item to its seq and batch
         self._drafts: dict[ItemId, tuple[int, int]] = {}  # item to its draft's number and batch
+        self._lanes: dict[tuple[int, Lane], int] = {}
         self._events: list[Row] = []
         self._requests: set[RequestId] = set()  # of events that are not written yet
         self._promises: list[Row] = []
@@ -217,14 +220,29 @@ class SqliteLedger:
         if row is None:
             return None
         draft = rows.draft_from_row(row)
-        self._drafts[draft.item_id] = (row[10], row[11])
+        self._drafts[draft.item_id] = (row[12], row[13])
         return draft
+
+    def known(self, dedupe_key: str) -> ItemId | None:
+        """Return the item that has a dedupe key."""
+        row = self._database.row(sql.KNOWN_KEY, (dedupe_key,))
+        return None if row is None else ItemId(row[0])
+
+    def has_home(self, home: BatchId) -> bool:
+        """Tell whether a batch is there; a collection is made where it isn't."""
+        found = self._database.row(sql.BATCH_NO, (home,))
+        if found is None and is_collection(home):
+            number = self._database.insert(sql.ADD_BATCH, (home, "", None, "{}"))
+            self._database.run(sql.ADD_TALLY, (number, 1, None))
+            return True
+        return found is not None and bool(found[2])
 
     def add_draft(self, draft: ItemDraft, *, unmet: Sequence[Waits]) -> None:
         """Keep a draft with what it still waits for."""
-        batch = self._batch_no(draft.step.batch_id)
+        batch = self._batch_no(draft.home)
+        lane = self._lane_no(batch, draft)
         try:
-            number = self._database.insert(sql.ADD_DRAFT, rows.draft_to_row(draft, batch=batch))
+            number = self._database.insert(sql.ADD_DRAFT, rows.draft_to_row(draft, batch=batch, lane=lane))
         except apsw.ConstraintError as error:
             if str(error).endswith("dedupe_key"):
                 raise UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken") from error
@@ -239,6 +257,14 @@ class SqliteLedger:
         row = self._database.row(sql.BATCH_NO, (batch_id,))
         assert row is not None
         return int(row[0])
+
+    def _lane_no(self, batch: int, draft: ItemDraft) -> int:
+        place = (batch, lane_of(draft))
+        if place not in self._lanes:
+            values = (batch, rows.to_text(place[1].to_json()))
+            found = self._database.row(sql.LANE_NO, values)
+            self._lanes[place] = self._database.insert(sql.ADD_LANE, values) if found is None else int(found[0])
+        return self._lanes[place]
 
     def enqueue(self, item: Item, event: Event) -> None:
         """Give a draft its record."""

@@ -5,35 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from teamster.kit import Instant, iso
 from teamster.model import Attempt, BatchId, Item, ItemId, ItemStatus, JobId, ShiftId, StepKey
 from teamster.store import rows, sql
 from teamster.store.connection import Database
-from teamster.store.values import ClaimFilter, Waiting
+from teamster.store.feed import Position
+from teamster.store.values import Noticed, Waiting
 
 _IN_MOTION: Final = frozenset({ItemStatus.CLAIMED, ItemStatus.RUNNING, ItemStatus.STALLED})
+_LAST_EVENT: Final = 2**62
 _BATCH_NO: Final = "(SELECT no FROM batches WHERE batch_id = ?)"
 _SEQ: Final = "(SELECT p.seq FROM drafts f JOIN items p ON p.draft = f.no WHERE f.item_id = ?)"
-
-
-def claimable(database: Database, *, limit: int, at: Instant, wanted: ClaimFilter) -> Sequence[ItemId]:
-    """Return the items that may be taken now: by priority, then oldest first, within each batch's concurrency.
-
-    Each batch with something to do is asked for as many as it has room for; what is finished is never looked at.
-    """
-    found: list[tuple[int, int, str]] = []
-    due = iso(at.wall)
-    for batch, concurrency, owned, batch_id in database.rows(
-        sql.BATCHES_STALLED if wanted.stalled else sql.BATCHES_QUEUED
-    ):
-        room = limit if concurrency is None else min(limit, concurrency - owned)
-        if room <= 0 or (wanted.batch_ids is not None and batch_id not in wanted.batch_ids):
-            continue
-        of_batch = database.rows(sql.CLAIMABLE_QUEUED, (batch, due, room))
-        if wanted.stalled:
-            of_batch += database.rows(sql.CLAIMABLE_STALLED, (batch, room))
-        found += sorted((-priority, seq, item_id) for priority, seq, item_id in of_batch)[:room]
-    return [ItemId(item_id) for _, _, item_id in sorted(found)[:limit]]
 
 
 def one_item(database: Database, statement: str, value: str) -> Item | None:
@@ -86,7 +67,7 @@ def waiting(database: Database, *, batch_id: BatchId | None, limit: int) -> Sequ
         return [
             Waiting(
                 draft=rows.draft_from_row(row),
-                unmet=tuple(rows.waits_from_row(each) for each in database.rows(sql.UNMET, (row[10],))),
+                unmet=tuple(rows.waits_from_row(each) for each in database.rows(sql.UNMET, (row[12],))),
             )
             for row in database.rows(sql.WAITING, (batch_id, limit))
         ]
@@ -110,3 +91,27 @@ def attempts(
         if (step is None or attempt.step == step)
         and (job is None or (attempt.step.batch_id, attempt.step.job_id) == job)
     ]
+
+
+def noticed(database: Database, cursor: str, *, limit: int) -> Sequence[Noticed]:
+    """Return what happened after a cursor, in the order in which it came into view."""
+    at, found = Position.parse(cursor), list[Noticed]()
+    read, item = (at.event, 0) if at.item is None else (at.event - 1, at.item)
+    with database.snapshot():
+        while len(found) < limit:
+            (shown,) = database.row(sql.NEXT_SHOWN, (read,)) or (None,)
+            found += _in_order(database, read, _LAST_EVENT if shown is None else shown - 1, limit - len(found))
+            if shown is None or len(found) == limit:
+                break
+            found += [
+                rows.noticed_from_row(row, cursor=str(Position(event=shown, item=row[10])))
+                for row in database.rows(sql.EARLY_EVENTS, (shown, item, shown, limit - len(found)))
+            ]
+            found += _in_order(database, shown - 1, shown, limit - len(found))
+            read, item = shown, 0
+    return found
+
+
+def _in_order(database: Database, after: int, until: int, limit: int) -> Sequence[Noticed]:
+    page = database.rows(sql.EVENTS_AFTER, (after, until, limit))
+    return [rows.noticed_from_row(row, cursor=str(Position(event=row[9]))) for row in page]

@@ -87,6 +87,8 @@ class Submitter:
         try:
             with SqliteLedger.open(self._database):
                 self._require_own(number)
+                self._database.run(sql.RAISE_LAST_EVENT, (number,))
+                self._database.run(sql.MARK_SHOWN, (number, number))
                 self._show(number)
         except Overtaken:
             return self._known()

@@ -28,7 +28,7 @@ from teamster.store.owning import not_left, requeue
 from teamster.store.releasing import give_record, release
 from teamster.store.values import Answer, Released
 
-CancelDraft = Callable[[Item], tuple[Attempt, tuple[FileDraft, ...]]]
+CancelDraft = Callable[[Item], tuple[Attempt | None, tuple[FileDraft, ...]]]
 
 
 def stall_lost(
@@ -95,7 +95,9 @@ def request_cancel(turn: Turn, item_id: ItemId, *, actor: str, draft: CancelDraf
     attempt, files = draft(item)
     error = canceled_error(actor=actor, at=turn.at.wall)
     course = Course(item, names=turn.names, at=turn.at)
-    course.move(verb, actor=actor, data={"run_id": attempt.run_id}, error=error, not_before=None)
+    course.move(
+        verb, actor=actor, data={} if attempt is None else {"run_id": attempt.run_id}, error=error, not_before=None
+    )
     rows = _record(turn, entry, course, attempt=attempt, files=files)
     return Released(item=course.item, changed=True, rows=rows)
 

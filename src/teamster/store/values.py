@@ -12,16 +12,22 @@ from teamster.model import (
     Attempt,
     BatchId,
     ClaimToken,
+    Event,
     FileDraft,
     Item,
     ItemId,
     JsonObject,
     OutboxRow,
     RequestId,
+    RunnerId,
     StepKey,
     TeamsterError,
+    is_collection,
     is_id,
 )
+from teamster.store.limits import is_limit_key
+
+_ROUTED_BY: Final = ("workflow_command", "role", "runtime")
 
 
 class Needs(StrEnum):
@@ -41,24 +47,62 @@ class Waits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDraft:
-    """An item to be enqueued; one that waits has no record until its dependencies are met."""
+    """An item to be enqueued; one that waits has no record until its dependencies are met.
+
+    It is a step of a batch, or lies in a collection such as `_plans`. Its target says by `workflow_command`, `role` and
+    `runtime` whom it is for; it goes to claimers that have all its `labels`, and to the runner of its `runner_affinity`
+    alone. No more than the limits allow are owned at once of those that name one of its `limit_keys`.
+    """
 
     item_id: ItemId
     dedupe_key: str
-    step: StepKey
+    step: StepKey | None
     generation: int
     target: JsonObject
     spec: JsonObject
     waits: tuple[Waits, ...] = ()
     priority: int = 0
+    collection: BatchId | None = None
+    labels: frozenset[str] = frozenset()
+    runner_affinity: RunnerId | None = None
+    limit_keys: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if not is_id(self.item_id):
-            raise ValueError(f"{self.item_id!r} is not an id of an item")
-        if not self.dedupe_key or not self.dedupe_key.isprintable():
-            raise ValueError(f"{self.item_id}: the dedupe key {self.dedupe_key!r} is empty or not printable")
+        if wrong := self._wrong_name() or self._wrong_routing():
+            raise ValueError(f"{self.item_id if is_id(self.item_id) else 'item'}: {wrong}")
         if self.generation < 1:
             raise ValueError(f"{self.item_id}: generation {self.generation}, the first one is 1")
+
+    def _wrong_name(self) -> str | None:
+        if not is_id(self.item_id):
+            return f"{self.item_id!r} is not an id of an item"
+        if not self.dedupe_key or not self.dedupe_key.isprintable():
+            return f"the dedupe key {self.dedupe_key!r} is empty or not printable"
+        if (self.step is None) is (self.collection is None):
+            return "it is a step or lies in a collection, one of the two"
+        if self.collection is not None and not is_collection(self.collection):
+            return f"{self.collection!r} is not the name of a collection, like `_plans`"
+        return None
+
+    def _wrong_routing(self) -> str | None:
+        for name in _ROUTED_BY:
+            if not isinstance(value := self.target.get(name), str | None):
+                return f"target.{name} is {value!r}, not a text"
+        if wrong := [key for key in self.limit_keys if not is_limit_key(key)]:
+            return f"{wrong[0]!r} is not a key of a limit, like `directory:/srv/shop`"
+        if wrong := [label for label in self.labels if not is_id(label)]:
+            return f"{wrong[0]!r} is not a label: it has the grammar of ids"
+        if self.runner_affinity is not None and not is_id(self.runner_affinity):
+            return f"{self.runner_affinity!r} is not an id of a runner"
+        return None
+
+    @property
+    def home(self) -> BatchId:
+        """Return the batch or the collection that it belongs to."""
+        if self.step is not None:
+            return self.step.batch_id
+        assert self.collection is not None
+        return self.collection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +129,8 @@ class BatchDraft:
         if self.concurrency is not None and self.concurrency < 1:
             raise ValueError(f"{self.batch_id}: concurrency {self.concurrency} lets nothing run")
         for draft in self.items:
-            if draft.step.batch_id != self.batch_id:
-                raise ValueError(f"{self.batch_id}: item {draft.item_id} belongs to batch {draft.step.batch_id}")
+            if draft.home != self.batch_id:
+                raise ValueError(f"{self.batch_id}: item {draft.item_id} belongs to batch {draft.home}")
         for name, values in (
             ("item id", [draft.item_id for draft in self.items]),
             ("dedupe key", [draft.dedupe_key for draft in self.items]),
@@ -116,9 +160,18 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimFilter:
-    """Which items a runner may take."""
+    """Which items a runner may take. `None` asks for nothing in particular.
+
+    What lies in a collection is taken by who names it in `batch_ids`. `runtimes` and `runners` are those that the
+    claimer speaks for beside its own; `labels` are what it has.
+    """
 
     batch_ids: frozenset[BatchId] | None = None
+    commands: frozenset[str] | None = None
+    roles: frozenset[str] | None = None
+    runtimes: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+    runners: frozenset[RunnerId] = frozenset()
     stalled: bool = False  # stalled items too: contract v1 allows it, our policy requeues first
 
 
@@ -140,6 +193,15 @@ class Begin:
     request_id: RequestId
     attempt: Attempt
     files: tuple[FileDraft, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed:
+    """One event of all that the store has seen. Its cursor leads to what came after it."""
+
+    cursor: str
+    item_id: ItemId
+    event: Event
 
 
 Drafter = Callable[[Claimed, int], Begin]

@@ -99,7 +99,8 @@ def find_run(root: Root, text: str) -> tuple[RunId, str]:
 
 def _steps(store: Store, batch_id: BatchId) -> set[StepKey]:
     known = {item.step for item in store.items(batch_id=batch_id, limit=STEPS_MAX) if item.step is not None}
-    return known | {found.draft.step for found in store.waiting(batch_id=batch_id, limit=STEPS_MAX)}
+    waiting = {found.draft.step for found in store.waiting(batch_id=batch_id, limit=STEPS_MAX)}
+    return known | {step for step in waiting if step is not None}
 
 
 def _names(batches: Sequence[Batch]) -> str:

@@ -128,8 +128,9 @@ def scoreboard(store: Store, root: Root, batch: Batch, *, at: datetime) -> Score
     rows = {step: _row(item, store, root) for step, item in newest.items()}
     for found in store.waiting(batch_id=batch.batch_id, limit=STEPS_MAX):
         # What waits again after a retry says so; a success of an earlier generation stays one.
-        if (known := rows.get(found.draft.step)) is None or known.status is not StepStatus.SUCCEEDED:
-            rows[found.draft.step] = _waiting(found, rows)
+        step = found.draft.step
+        if step is not None and ((known := rows.get(step)) is None or known.status is not StepStatus.SUCCEEDED):
+            rows[step] = _waiting(step, found, rows)
     places = _places(root, batch.batch_id)
     return Scoreboard(
         batch_id=batch.batch_id,
@@ -180,13 +181,13 @@ def _places(root: Root, batch_id: BatchId) -> Mapping[StepKey, int]:
         return {}
 
 
-def _waiting(found: Waiting, rows: Mapping[StepKey, StepRow]) -> StepRow:
+def _waiting(step: StepKey, found: Waiting, rows: Mapping[StepKey, StepRow]) -> StepRow:
     unmet = []
     for need in found.unmet:
         ended = rows.get(need.step)
         how = f" ({ended.status.value})" if ended is not None and ended.status in _ENDED_BADLY else ""
         unmet.append(f"{need.step}{how}")
-    return StepRow(step=found.draft.step, status=StepStatus.BLOCKED, note=f"waits for {', '.join(unmet)}")
+    return StepRow(step=step, status=StepStatus.BLOCKED, note=f"waits for {', '.join(unmet)}")
 
 
 def _row(item: Item, store: Store, root: Root) -> StepRow:
