@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from contracts.store_world import draft, file, waits
 from simulation.defects import FOUND_BY_HISTORIES
+from teamster.artifacts import attempt_folder, batch_meta_path, superseded_folder
 from teamster.kit import SystemClock, sha256
 from teamster.model import (
     OWNED_STATUSES,
@@ -285,7 +286,7 @@ class Worker:
         now = self.clock.now()
         if self.random.random() < 0.5:
             answer = self.store.stall_lost(
-                item.item_id, rev=item.rev, at=now, error=ERROR, attempt=None, files=(file(f"lost/{item.item_id}"),)
+                item.item_id, rev=item.rev, at=now, error=ERROR, attempt=None, files=(self.evidence(item),)
             )
             verb = "lost"
         else:
@@ -340,7 +341,7 @@ class Worker:
             concurrency=self.random.choice((None, 3)),
             meta={},
             items=drafts_of(batch_id),
-            files=(file(f"{batch_id}/meta"),),
+            files=(file(batch_meta_path(batch_id), self.fresh("text").encode()),),
         )
         self.tell("submits", batch=batch_id)
         submitted = self.store.submit(made, at=self.clock.now())
@@ -363,12 +364,18 @@ class Worker:
             item_id=item.item_id,
             step=item.step,
             number=item.attempt,
-            directory=f"runs/{run_id}",
+            directory=attempt_folder(item.step, run_id, item.enqueued_at),
             status=status,
             started_at=now,
             ended_at=ended,
             facts={},
         )
+
+    def evidence(self, item: Item) -> FileDraft:
+        """Draft what a taker keeps of what it found."""
+        assert item.step is not None
+        folder = superseded_folder(item.step.batch_id, RunId(f"run-{item.item_id}"), item.fence)
+        return file(f"{folder}/{self.fresh('found')}.json", self.fresh("text").encode())
 
     def file(self, attempt: Attempt, name: str) -> FileDraft:
         """Draft a file that no other one equals."""

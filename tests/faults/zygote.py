@@ -13,11 +13,15 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from faults.worker import work
+from faults.writer import write
 
 PR_SET_PDEATHSIG: Final = 1
+KINDS: Final[Mapping[str, Callable[..., None]]] = MappingProxyType({"worker": work, "writer": write})
 _libc = ctypes.CDLL(None)
 
 
@@ -30,7 +34,7 @@ def fork(asked: dict[str, Any]) -> int:
     try:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.close(0)
-        work(**asked)
+        KINDS[asked.pop("kind", "worker")](**asked)
         code = 0
     except BaseException:  # noqa: BLE001 - whatever it is, the parent is told by the exit code and by stderr
         traceback.print_exc()

@@ -11,6 +11,7 @@ from simulation.player import SHIFTS
 from teamster.store import Needs
 
 Act = tuple[Any, ...]
+Dies = int | str  # at which statement, "after a commit", or "nowhere"
 VERBS: Final = ("start", "start", "beat", "beat", "complete", "complete", "fail", "stall", "requeue")
 MODES: Final = ("right", "right", "right", "right", "stale", "guess", "guess")
 # To the very end of a lease (90) and of a heartbeat (120), and to either side of it.
@@ -87,15 +88,17 @@ _OVERSLEEPS: Final = 0.15
 _NEEDS_A_SHIFT: Final = {"claim": 1, "adopt": 2}
 
 
-def choose(random: Random, *, lives: Callable[[str], bool]) -> list[tuple[Act, int | None]]:
-    """Return acts in their order, each with the statement at which it dies, if it does.
+def choose(random: Random, *, lives: Callable[[str], bool]) -> list[tuple[Act, Dies]]:
+    """Return acts in their order, each with where it dies.
 
     Who claims or adopts begins a shift first where its own is over, unless it overslept.
     """
     act = random.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))[0](random)
-    acts: list[tuple[Act, int | None]] = []
+    acts: list[tuple[Act, Dies]] = []
     place = _NEEDS_A_SHIFT.get(act[0])
     if place is not None and not lives(act[place]) and random.random() > _OVERSLEEPS:
-        acts.append((("begin", act[place]), None))
-    dies = act[0] in _CAN_CRASH and random.random() < CRASHES
-    return [*acts, (act, random.randint(0, STATEMENTS_MAX) if dies else None)]
+        acts.append((("begin", act[place]), "nowhere"))
+    dies: Dies = "nowhere"
+    if act[0] in _CAN_CRASH and random.random() < CRASHES:
+        dies = random.choice((random.randint(0, STATEMENTS_MAX), "after a commit"))
+    return [*acts, (act, dies)]

@@ -23,18 +23,24 @@ class Crash(Exception):
 
 
 class Breaker:
-    """Dies at the n-th step from now on, once."""
+    """Dies at the n-th step from now on, or at the first one after a commit, once."""
 
     def __init__(self) -> None:
         self._left: int | None = None
+        self._after_commit = False
 
-    def arm(self, steps: int) -> None:
-        """Let that many steps pass, and die at the next one."""
-        self._left = steps
+    def arm(self, steps: int | None) -> None:
+        """Let that many steps pass, None: those to the next commit; and die at the one after them."""
+        self._left, self._after_commit = steps, steps is None
 
     def disarm(self) -> None:
         """Let everything pass."""
-        self._left = None
+        self._left, self._after_commit = None, False
+
+    def committed(self) -> None:
+        """Hear of a commit."""
+        if self._after_commit:
+            self._left = 0
 
     def step(self) -> None:
         """Pass, or die."""
@@ -42,7 +48,7 @@ class Breaker:
             return
         self._left -= 1
         if self._left < 0:
-            self._left = None
+            self.disarm()
             raise Crash
 
 
@@ -90,6 +96,7 @@ class _BreakableMemory(MemoryStore):
         with super()._turn(at) as turn:
             yield turn
             self._breaker.step()
+        self._breaker.committed()
 
 
 class SqlitePlace:
@@ -141,7 +148,10 @@ class _BreakableDatabase(Database):
 
     def run(self, sql: str, values: Values = ()) -> int:
         self._breaker.step()
-        return super().run(sql, values)
+        changed = super().run(sql, values)
+        if sql == "COMMIT":
+            self._breaker.committed()
+        return changed
 
     def run_many(self, sql: str, values: Any) -> None:
         self._breaker.step()

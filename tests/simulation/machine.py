@@ -68,20 +68,20 @@ class StoreMachine(RuleBasedStateMachine):
         """Do what this number stands for, here and now: Hypothesis by itself repeats itself too much."""
         self.steps += 1
         random = Random(f"{seed} {self.steps}")  # noqa: S311 - a choice, not a secret
-        for act, dies_at in choose(random, lives=self._lives):
-            note(f"{act} {'' if dies_at is None else f'dies at statement {dies_at}'}")
+        for act, dies in choose(random, lives=self._lives):
+            note(f"{act} dies {dies}")
             if act == ("reopen",):
                 self._open_again()
                 self._judge_with(self.oracle.judge_crash)
-            elif dies_at is None:
+            elif dies == "nowhere":
                 self.do(*act)
             else:
-                self.crash(act, dies_at)
+                self.crash(act, dies if isinstance(dies, int) else None)
 
     def _lives(self, shift: str) -> bool:
         return self.oracle.lives(self.real.shift_id(shift), self.real.world.now)
 
-    def crash(self, act: tuple[Any, ...], statement: int) -> None:
+    def crash(self, act: tuple[Any, ...], statement: int | None) -> None:
         """Die in the middle of an act, or just after it: it happened whole or not at all."""
         memory = self.real.memory()
         self.place.breaker.arm(statement)
