@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from contracts.store_choice import CollectionContract, FairnessContract, FeedContract, LimitContract, RoutingContract
+from contracts.store_choice import FairnessContract, LimitContract, RoutingContract
 from contracts.store_claims import ClaimContract, ShiftContract
+from contracts.store_collections import CollectionContract, FeedContract
 from contracts.store_intake import (
     DependencyContract,
     IntakeContract,

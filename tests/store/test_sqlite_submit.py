@@ -145,3 +145,40 @@ def test_a_key_that_is_taken_refuses_the_large_batch_too(world: World) -> None:
 
     assert world.store.batch(BATCH) is None
     assert len(world.store.items(batch_id=BatchId("early"))) == 1
+
+
+@pytest.mark.req("DC-events")
+def test_a_reader_of_all_events_misses_none_of_a_batch_that_came_in_chunks(world: World, database: Database) -> None:
+    """Its first events are older than what the reader has seen; it meets them where the batch came into view."""
+    slow, number = half_submit(world, database)
+    world.submit(draft("quick", batch="early"), batch="early")
+    (seen,) = world.store.events_after()
+    slow.add(number, items=large().items[-3:])
+    slow.finish(number)
+    world.submit(draft("after", batch="late"), batch="late")
+
+    pages = {limit: read_on(world, seen.cursor, limit=limit) for limit in (1, 7, 10_000)}
+
+    expected = [*(item.item_id for item in world.store.items(batch_id=BATCH)), "late-after-1"]
+    assert len(expected) == CHUNK_ROWS_MAX + 10 + 3 - 1 + 1
+    assert pages[1] == pages[7] == pages[10_000] == expected
+    assert read_on(world, "", limit=7) == ["early-quick-1", *expected]
+
+
+def test_events_of_a_submission_that_was_removed_cost_no_reader_its_place(world: World, database: Database) -> None:
+    """Their numbers are given again, but nobody has seen them."""
+    world.submit(draft("quick", batch="early"), batch="early")
+    half_submit(world, database)
+    seen = world.store.events_after()[-1]
+    world.submit(draft("n0"))
+
+    assert read_on(world, seen.cursor, limit=3) == ["batch-n0-1"]
+
+
+def read_on(world: World, cursor: str, *, limit: int) -> list[str]:
+    """Return whose events come after a cursor, read in pages."""
+    met: list[str] = []
+    while page := world.store.events_after(cursor, limit=limit):
+        met += [each.item_id for each in page]
+        cursor = page[-1].cursor
+    return met

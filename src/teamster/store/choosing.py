@@ -69,36 +69,41 @@ def choose(sources: Sequence[Source], *, limit: int, usage: Usage, turn: int) ->
     It costs what is taken and what is met with a full limit; the latter is set aside, so that no later claim meets it
     again. `turn` is higher than that of every claim before.
     """
+    room, aside = limit if usage.room is None else min(limit, usage.room), 0
+    if room == 0:
+        return
     heap = [
         (rank(head, source.place, usage), number) for number, source in enumerate(sources) if (head := source.head())
     ]
     heapq.heapify(heap)
-    room, aside = limit if usage.room is None else min(limit, usage.room), 0
-    while heap and room > 0 and aside < SET_ASIDE_MAX:
+    while heap and aside < SET_ASIDE_MAX:
         known, number = heapq.heappop(heap)
         source = sources[number]
-        place, head = source.place, source.head()
-        if head is None or _is_full(place, source, usage):
+        head = source.head()
+        if head is None or is_full(source.place, usage) or _is_shut(source, usage):
             continue
-        if (now := rank(head, place, usage)) == known:
-            if (full := usage.full_key(head.limit_keys)) is not None:
-                source.set_aside(full)
-                aside += 1
-            else:
-                usage.take(batch=place.batch, limit_keys=head.limit_keys)
-                turn, room = turn + 1, room - 1
-                place.served = turn
-                source.take()
-                yield head
-            head = source.head()
-            if head is None:
-                continue
-            now = rank(head, place, usage)
-        heapq.heappush(heap, (now, number))
+        if (now := rank(head, source.place, usage)) != known:
+            heapq.heappush(heap, (now, number))  # its batch has had a turn since
+            continue
+        if (full := usage.full_key(head.limit_keys)) is not None:
+            source.set_aside(full)
+            aside += 1
+        else:
+            usage.take(batch=source.place.batch, limit_keys=head.limit_keys)
+            turn, room = turn + 1, room - 1
+            source.place.served = turn
+            source.take()
+            yield head
+            if room == 0:
+                return
+        if (head := source.head()) is not None:
+            heapq.heappush(heap, (rank(head, source.place, usage), number))
 
 
-def _is_full(place: Place, source: Source, usage: Usage) -> bool:
-    """Tell whether nothing more of a source can go in this claim: neither of both ever gets room back."""
-    if place.concurrency is not None and usage.owned[place.batch] >= place.concurrency:
-        return True
+def is_full(place: Place, usage: Usage) -> bool:
+    """Tell whether a batch may have nothing more owned. Within one claim it gets no room back."""
+    return place.concurrency is not None and usage.owned[place.batch] >= place.concurrency
+
+
+def _is_shut(source: Source, usage: Usage) -> bool:
     return source.limit_key is not None and usage.full_key([source.limit_key]) is not None

@@ -95,6 +95,8 @@ class Database:
 
     def run_many(self, sql: str, values: Sequence[Values]) -> None:
         """Run one statement for each set of values."""
+        if not values:
+            return
         try:
             self._connection.executemany(sql, values)
         except apsw.Error as error:

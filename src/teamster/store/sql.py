@@ -69,6 +69,11 @@ SELECT shelf, lane FROM items WHERE status = 'queued' AND shelf IS NOT NULL AND 
 ORDER BY shelf, lane LIMIT 1
 """
 SHELVE: Final = "UPDATE items SET delayed = ?, shelf = ? WHERE seq = ?"
+OUTLOOK: Final = """
+SELECT COALESCE((SELECT MAX(seq) FROM events), 0),
+  EXISTS (SELECT 1 FROM items WHERE status = 'queued' AND delayed = 1 AND not_before <= ?),
+  EXISTS (SELECT 1 FROM items WHERE status = 'queued' AND shelf IS NOT NULL)
+"""
 DELAYED_DUE: Final = """
 SELECT seq FROM items WHERE status = 'queued' AND delayed = 1 AND not_before <= ? ORDER BY not_before LIMIT ?
 """
@@ -78,7 +83,6 @@ HELD_KEYS: Final = """
 SELECT limit_keys, COUNT(*) FROM items WHERE shift IS NOT NULL AND limit_keys IS NOT NULL GROUP BY limit_keys
 """
 SERVE: Final = "UPDATE tallies SET served = ? WHERE batch = ?"
-LAST_EVENT: Final = "SELECT MAX(seq) FROM events"
 LIMITS: Final = "SELECT limit_key, maximum FROM limits ORDER BY limit_key"
 MAXIMUM: Final = "SELECT maximum FROM limits WHERE limit_key = ?"
 PUT_LIMIT: Final = """

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from teamster.kit import Instant
 from teamster.model import ItemId, Shift, is_collection
 from teamster.store import rows, sql
-from teamster.store.choosing import SET_ASIDE_MAX, Candidate, Place, choose
+from teamster.store.choosing import SET_ASIDE_MAX, Candidate, Place, choose, is_full
 from teamster.store.connection import Database, Row
 from teamster.store.limits import Usage
 from teamster.store.routing import is_taken
@@ -23,28 +24,34 @@ _LAST_LANE: Final = 2**62
 def chosen(database: Database, shift: Shift, *, limit: int, at: Instant, wanted: ClaimFilter) -> Iterator[ItemId]:
     """Yield the items that a claim takes; each must be taken before the next is asked for."""
     due = rows.text_at(at.wall)
-    database.run_many(sql.END_DELAY, database.rows(sql.DELAYED_DUE, (due, DELAYS_ENDED_MAX)))
+    turn, some_due, some_shelved = database.rows(sql.OUTLOOK, (due,))[0]
+    if some_due:
+        database.run_many(sql.END_DELAY, database.rows(sql.DELAYED_DUE, (due, DELAYS_ENDED_MAX)))
     lanes = _lanes(database, shift, wanted)
-    if not lanes or limit == 0:
+    if not lanes:
         return
     usage = usage_of(database)
-    sources = list(_sources(database, lanes, usage, due=due, page=min(limit, PAGE_ROWS_MAX), stalled=wanted.stalled))
-    (turn,) = database.row(sql.LAST_EVENT) or (0,)
-    for candidate in choose(sources, limit=limit, usage=usage, turn=turn or 0):
+    page = _Page(database=database, due=due, rows_max=min(limit, PAGE_ROWS_MAX))
+    sources = _sources(page, lanes, usage, stalled=wanted.stalled)
+    if some_shelved:
+        sources += _shelves(page, lanes, usage)
+    for candidate in choose(sources, limit=limit, usage=usage, turn=turn):
         yield candidate.item_id
     for source in sources:
         source.keep_aside()
-    turns = {place.batch: place.served for place in lanes.values() if place.served > (turn or 0)}
+    turns = {place.batch: place.served for place in lanes.values() if place.served > turn}
     database.run_many(sql.SERVE, [(served, batch) for batch, served in turns.items()])
 
 
 def usage_of(database: Database) -> Usage:
     """Return who holds what now, counted from the items that are owned."""
-    return Usage(
-        held=lambda: held_keys(database),
-        maximum_of=lambda limit_key: next((row[0] for row in database.rows(sql.MAXIMUM, (limit_key,))), None),
-        owned=Counter(dict(database.rows(sql.OWNED_BY_BATCH))),
-    )
+
+    def maximum_of(limit_key: str) -> int | None:
+        row = database.row(sql.MAXIMUM, (limit_key,))
+        return None if row is None else int(row[0])
+
+    owned: Counter[int] = Counter(dict(database.rows(sql.OWNED_BY_BATCH)))
+    return Usage(held=lambda: held_keys(database), maximum_of=maximum_of, owned=owned)
 
 
 def held_keys(database: Database) -> Counter[str]:
@@ -71,44 +78,47 @@ def _lanes(database: Database, shift: Shift, wanted: ClaimFilter) -> dict[int, P
     return found
 
 
-def _sources(
-    database: Database, lanes: dict[int, Place], usage: Usage, *, due: str, page: int, stalled: bool
-) -> Iterator[_Queue]:
-    for lane, place in lanes.items():
-        yield _Queue(database, place, sql.HEADS_READY, (lane,), due=due, page=page)
-        if stalled:
-            yield _Stalled(database, place, sql.HEADS_STALLED, (lane,), due=due, page=SET_ASIDE_MAX)
-    shelf = database.row(sql.NEXT_SHELF, ("", 0))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    """How one claim reads: until which moment, how much at a time."""
+
+    database: Database
+    due: str
+    rows_max: int
+
+
+def _sources(page: _Page, lanes: dict[int, Place], usage: Usage, *, stalled: bool) -> list[_Queue]:
+    open_ones = [(lane, place) for lane, place in lanes.items() if not is_full(place, usage)]
+    sources = [_Queue(page, place, sql.HEADS_READY, (lane,)) for lane, place in open_ones]
+    if stalled:
+        all_at_once = replace(page, rows_max=SET_ASIDE_MAX)
+        sources += [_Stalled(all_at_once, place, sql.HEADS_STALLED, (lane,)) for lane, place in open_ones]
+    return sources
+
+
+def _shelves(page: _Page, lanes: dict[int, Place], usage: Usage) -> list[_Queue]:
+    """Return what full limits held back before, of those that have room now."""
+    sources: list[_Queue] = []
+    shelf = page.database.row(sql.NEXT_SHELF, ("", 0))
     while shelf is not None:
         limit_key, lane = shelf
         if usage.full_key([limit_key]) is not None:
             lane = _LAST_LANE
-        elif lane in lanes:
-            yield _Queue(database, lanes[lane], sql.HEADS_SHELVED, shelf, due=due, page=page, limit_key=limit_key)
-        shelf = database.row(sql.NEXT_SHELF, (limit_key, lane))
+        elif lane in lanes and not is_full(lanes[lane], usage):
+            sources.append(_Queue(page, lanes[lane], sql.HEADS_SHELVED, shelf, limit_key=limit_key))
+        shelf = page.database.row(sql.NEXT_SHELF, (limit_key, lane))
+    return sources
 
 
 class _Queue:
     """Queued items in the order of an index. What was taken or set aside has left it: a next page starts in front."""
 
-    def __init__(
-        self,
-        database: Database,
-        place: Place,
-        statement: str,
-        values: Row,
-        *,
-        due: str,
-        page: int,
-        limit_key: str | None = None,
-    ) -> None:
+    def __init__(self, page: _Page, place: Place, statement: str, values: Row, *, limit_key: str | None = None) -> None:
         self.place = place
         self.limit_key = limit_key
-        self._database = database
+        self._page = page
         self._statement = statement
         self._values = values
-        self._due = due
-        self._page = page
         self._rows: deque[Row] = deque()
         self._has_more = True
         self._aside: list[tuple[int, str | None, int]] = []
@@ -117,7 +127,7 @@ class _Queue:
         """Return the first item left; one whose moment has not come after all waits for it again."""
         while self._fill():
             priority, seq, item_id, limit_keys, not_before = self._rows[0]
-            if not_before is None or not_before <= self._due:
+            if not_before is None or not_before <= self._page.due:
                 keys = rows.keys_from_text(limit_keys)
                 return Candidate(item_id=ItemId(item_id), seq=seq, priority=priority, limit_keys=keys)
             self._aside.append((1, None, seq))
@@ -134,14 +144,15 @@ class _Queue:
 
     def keep_aside(self) -> None:
         """Write what was set aside."""
-        self._database.run_many(sql.SHELVE, self._aside)
+        self._page.database.run_many(sql.SHELVE, self._aside)
         self._aside = []
 
     def _fill(self) -> bool:
         if not self._rows and self._has_more:
             self.keep_aside()
-            self._rows.extend(self._database.rows(self._statement, (*self._values, self._page)))
-            self._has_more = len(self._rows) == self._page
+            rows_max = self._page.rows_max
+            self._rows.extend(self._page.database.rows(self._statement, (*self._values, rows_max)))
+            self._has_more = len(self._rows) == rows_max
         return bool(self._rows)
 
 
