@@ -6,6 +6,8 @@ UV_PIP := $(BIN)/uv pip install --quiet --python $(BIN)/python
 PHASE := sh scripts/phase.sh
 # Tests that run in parallel: `auto` is one for each processor.
 JOBS ?= auto
+# Where the demo's queue lies: `postgres` starts a private server for it.
+STORE ?= sqlite
 # What the programs under bench/ are called with; `make bench BENCH=` runs them in full.
 BENCH ?= --quick
 
@@ -18,8 +20,8 @@ help: ## Show this list
 
 venv: $(VENV)/.dev ## Make .venv with all that tests need (again only when a pin changed)
 
-demo: $(VENV)/.base ## Run the real Codex on a scripted model: no key, no network, under a minute
-	@sh scripts/demo.sh
+demo: $(VENV)/.$(if $(filter postgres,$(STORE)),dev,base) ## Run the real Codex on a scripted model: no key, no network, under a minute
+	@sh scripts/demo.sh $(STORE)
 
 test: check ## Run every check and every test, as CI does
 	@$(BIN)/pytest -q -n $(JOBS) --maxprocesses 8 --dist worksteal

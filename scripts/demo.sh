@@ -1,9 +1,11 @@
 #!/bin/sh
 # Play examples/demo: real Codex processes on a scripted model, in demo/. No key, no network; a second run starts afresh.
-# usage: demo.sh, after `make .venv/.base`; exit code 0 when all went as scripted
+# usage: demo.sh [STORE], after `make .venv/.base`; exit code 0 when all went as scripted. STORE is sqlite or postgres:
+# a server of its own in demo/postgres (programs of a wheel, after `make .venv/.dev`)
 set -u
 cd "$(dirname "$0")/.." || exit 1
 unset TEAMSTER_ROOT TEAMSTER_CODEX TEAMSTER_SLOTS TEAMSTER_SHIFT_TTL_SECONDS
+unset TEAMSTER_STORE
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE # a hook of git may have called us
 
 teamster=.venv/bin/teamster
@@ -11,6 +13,8 @@ demo=demo
 root=$demo/root
 played=$root.rehearsal # a rehearsal has a root of its own, beside the one that is named
 batch=demo
+store=${1:-sqlite}
+server=$demo/postgres
 again="$teamster rehearse $demo/table.yaml --scenario $demo/scenario.yaml --root $root"
 
 heading() {
@@ -29,6 +33,24 @@ import sys
 from pathlib import Path
 from teamster.rehearsal import stop_model
 stop_model(Path(sys.argv[1]))' "$played/model"
+}
+
+stop_server() {
+  [ ! -e "$server" ] || .venv/bin/python scripts/private_postgres.py stop "$server"
+}
+
+# Print how many items of each status the server holds.
+items_of_server() {
+  .venv/bin/python -c '
+import os, psycopg
+with psycopg.connect(os.environ["TEAMSTER_STORE"]) as connection:
+    rows = connection.execute("SELECT status, count(*) FROM teamster_rehearsal.items GROUP BY status ORDER BY status")
+    print(*(f"  {count} {status}" for status, count in rows), sep="\n")'
+}
+
+leave() {
+  stop_model
+  stop_server
 }
 
 # Make a repository of the sample, whatever this machine's configuration says about hooks, signatures and names.
@@ -58,12 +80,23 @@ print(json.load(sys.stdin)["final"]["summary"])'
 command -v git >/dev/null || fail "git is not installed"
 if [ -e "$demo" ]; then
   [ -f "$demo/scenario.yaml" ] || fail "the folder $demo is not from here: move it away"
-  stop_model || exit 1
+  stop_model && stop_server || exit 1
   rm -rf "$demo"
 fi
-trap stop_model EXIT
+trap leave EXIT
 trap 'exit 130' INT TERM
 cp -R examples/demo "$demo" && make_repository || fail "the sample repository could not be made"
+
+case $store in
+sqlite) ;;
+postgres)
+  heading "The queue lies on a PostgreSQL server of its own"
+  TEAMSTER_STORE=$(.venv/bin/python scripts/private_postgres.py start "$server") || fail "the server could not be started"
+  export TEAMSTER_STORE
+  echo "\$ export TEAMSTER_STORE='$TEAMSTER_STORE'"
+  ;;
+*) fail "STORE is $store: choose sqlite or postgres" ;;
+esac
 
 heading "Six jobs, twelve steps: real Codex processes on a scripted model"
 echo "\$ $again"
@@ -93,6 +126,12 @@ heading "Every file is as promised"
 echo "\$ $teamster verify --root $played"
 "$teamster" verify --root "$played" 2>/dev/null || fail "verify is not clean"
 
+if [ "$store" = postgres ]; then
+  heading "What the server holds"
+  items_of_server || fail "the server can't be asked"
+  [ ! -e "$played/db/teamster.sqlite" ] || fail "a part of it lies in SQLite"
+fi
+
 heading "All went as scripted: eleven steps succeeded, one needs attention on purpose. Where the files lie:"
 cat <<LIST
   $demo/table.yaml, $demo/scenario.yaml     what was asked for, and what the model says
@@ -102,6 +141,10 @@ cat <<LIST
 LIST
 
 heading "What to try next"
+[ "$store" = sqlite ] || cat <<LIST
+Start the server again first, and say so:
+  export TEAMSTER_STORE=\$(.venv/bin/python scripts/private_postgres.py start $server)
+LIST
 cat <<LIST
 Look at the step that needs attention, and at what an agent said and ran:
   $teamster show $batch question.decide --root $played

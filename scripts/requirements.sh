@@ -11,5 +11,5 @@ renew() {
   echo "renewed $pins"
 }
 renew requirements/uv.txt requirements/uv.in
-renew requirements/base.txt pyproject.toml --extra codex requirements/base.in
-renew requirements/dev.txt pyproject.toml --extra codex --group dev requirements/base.in -c requirements/base.txt
+renew requirements/base.txt pyproject.toml --extra codex --extra postgres requirements/base.in
+renew requirements/dev.txt pyproject.toml --extra codex --extra postgres --group dev requirements/base.in -c requirements/base.txt

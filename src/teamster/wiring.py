@@ -8,7 +8,7 @@ import platform
 import random
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ import structlog
 
 from teamster import __version__
 from teamster.agents import agents_by_name
-from teamster.artifacts import DATABASES, WORKSPACES, Outbox, open_root
+from teamster.artifacts import DATABASES, WORKSPACES, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
@@ -35,11 +35,12 @@ from teamster.process import (
 )
 from teamster.rehearsal import start_model
 from teamster.settings import Settings, settings_from
-from teamster.store import open_sqlite
+from teamster.store import Store, open_postgres, open_sqlite
 from teamster.workspace import Workspaces
 
 DATABASE: Final = f"{DATABASES}/teamster.sqlite"
 NURSERY_LOG: Final = f"{DATABASES}/nursery.log"
+SCHEMA: Final = "teamster"  # on a database that many roots share
 MODEL_FOLDER: Final = "model"
 CODEX_HOME_VARIABLE: Final = "CODEX_HOME"
 
@@ -131,9 +132,23 @@ class Wiring:
         return self._choice(root).for_rehearsal()
 
     def _site(self, choice: RootChoice, settings: Settings) -> Site:
-        return Site(harness=self.harness(choice.path, settings), choice=choice)
+        # What is rehearsed lies apart on a shared database too: a real harness would run it.
+        schema = SCHEMA if choice.rehearses is None else f"{SCHEMA}_rehearsal"
+        return Site(harness=self.harness(choice.path, settings, schema=schema), choice=choice)
 
-    def harness(self, path: Path, settings: Settings) -> Harness:
+    def _store_opener(self, root: Root, settings: Settings, *, host: str, schema: str) -> Callable[[], Store]:
+        if settings.store_url is None:
+            return lambda: open_sqlite(root.at(DATABASE), names=self.names)
+        return open_postgres(
+            settings.store_url,
+            host=host,
+            root=root.root_id,
+            schema=schema,
+            names=self.names,
+            limits=settings.store_limits,
+        )
+
+    def harness(self, path: Path, settings: Settings, *, schema: str = SCHEMA) -> Harness:
         """Build everything that works on one root."""
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
@@ -152,7 +167,7 @@ class Wiring:
                 "python": platform.python_version(),
                 "platform": platform.platform(),
             },
-            open_store=lambda: open_sqlite(root.at(DATABASE), names=self.names),
+            open_store=self._store_opener(root, settings, host=host, schema=schema),
             open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
             open_outbox=lambda: Outbox(root),
             workspaces=Workspaces(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from teamster.agents import CODEX_KEY_VARIABLE
 from teamster.model import UsageError
-from teamster.settings import KEY_VARIABLES, PASSED_VARIABLES, Settings, is_passed, settings_from
+from teamster.settings import KEY_VARIABLES, PASSED_VARIABLES, Settings, StoreLimits, is_passed, settings_from
 from teamster.settings.settings import SHIFT_TTL_SECONDS_MAX, SHIFT_TTL_SECONDS_MIN, SLOTS_MAX
 
 KEY: Final = "sk-a-key-that-nobody-may-see"
@@ -37,6 +37,41 @@ def test_the_environment_overlays_the_defaults() -> None:
 def test_a_flag_overrides_the_environment() -> None:
     """The nearer word counts; the farther one is not even read."""
     assert settings_from({"TEAMSTER_SLOTS": "nonsense"}, slots=5).slots == 5
+
+
+def test_one_setting_turns_a_harness_to_another_store() -> None:
+    """Nothing else differs; where it is unset, or says so, the store is the file beneath the root."""
+    url = "postgresql://me:s3cret@db.example/queue"
+
+    settings = settings_from({"TEAMSTER_STORE": url, "TEAMSTER_STORE_LOCK_SECONDS": "3"})
+
+    assert settings.store_url == url
+    assert settings.store_limits.lock_seconds == 3
+    assert "s3cret" not in repr(settings)
+    assert settings_from({"TEAMSTER_STORE": "sqlite"}).store_url is None
+
+
+@pytest.mark.parametrize("text", ["mysql://me:s3cret@db.example/queue", "s3cret", "/s3cret/teamster.sqlite"])
+def test_a_store_of_another_kind_is_refused_without_being_repeated(text: str) -> None:
+    """It may hold a password."""
+    with pytest.raises(UsageError, match="TEAMSTER_STORE is neither") as refusal:
+        settings_from({"TEAMSTER_STORE": text})
+
+    assert "s3cret" not in f"{refusal.value} {refusal.value.hint}"
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "601", "nan", "soon"])
+@pytest.mark.parametrize("limit", ["CONNECT", "STATEMENT", "LOCK", "IDLE"])
+def test_a_wait_for_the_store_has_an_end(limit: str, text: str) -> None:
+    """A harness that waits for ever can't even end its own agents."""
+    with pytest.raises(UsageError, match=f"TEAMSTER_STORE_{limit}_SECONDS"):
+        settings_from({f"TEAMSTER_STORE_{limit}_SECONDS": text})
+
+
+def test_limits_of_the_store_are_more_than_nothing() -> None:
+    """Zero means no limit to PostgreSQL."""
+    with pytest.raises(ValueError, match="lock_seconds"):
+        StoreLimits(lock_seconds=0)
 
 
 @pytest.mark.parametrize("name", ["TEAMSTER_SLOTS", "TEAMSTER_SHIFT_TTL_SECONDS", "TEAMSTER_CODEX", *KEY_VARIABLES])

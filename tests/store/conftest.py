@@ -5,16 +5,29 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 import pytest
+from scripts.private_postgres import DATABASE, PrivateServer
 
 from contracts.store_world import World
+from store.postgres_stage import at_boot_time, private_server
 from teamster.kit import CountedNames
+from teamster.settings import StoreLimits
 from teamster.store import Store, open_sqlite
+from teamster.store.postgres import PostgresStore
+from teamster.store.postgres_connection import PostgresDatabase
+from teamster.store.postgres_migration import bring_up_to_date
+from teamster.store.postgres_pool import PostgresPool
 
+_NUMBERS = itertools.count()
+TABLES = """
+SELECT string_agg(c.relname, ', ') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'teamster' AND c.relkind = 'r' AND c.relname <> 'teamster_schema'
+"""
 COUNTED = ("queued", "claimed", "running", "stalled", "succeeded", "failed")
 
 
@@ -53,10 +66,57 @@ def require_whole(path: Path) -> None:
 
         assert rows("PRAGMA integrity_check") == [("ok",)]
         assert rows("PRAGMA foreign_key_check") == []
-        of_status = (
-            f"(SELECT COUNT(*) FROM items i WHERE i.batch = t.batch AND i.status = '{one}')" for one in COUNTED
-        )
-        waiting = "(SELECT COUNT(*) FROM drafts d WHERE d.batch = t.batch AND d.no NOT IN (SELECT draft FROM items))"
-        kept = rows(f"SELECT {', '.join(COUNTED)}, waiting FROM tallies t ORDER BY batch")
-        assert kept == rows(f"SELECT {', '.join(of_status)}, {waiting} FROM tallies t ORDER BY batch")
-        assert rows("SELECT * FROM waits WHERE draft IN (SELECT draft FROM items)") == []
+        require_true(rows)
+
+
+def require_true(rows: Callable[[str], object]) -> None:
+    """Check the counters against what they count, and that nothing that has a record waits."""
+    of_status = (f"(SELECT COUNT(*) FROM items i WHERE i.batch = t.batch AND i.status = '{one}')" for one in COUNTED)
+    waiting = "(SELECT COUNT(*) FROM drafts d WHERE d.batch = t.batch AND d.no NOT IN (SELECT draft FROM items))"
+    kept = rows(f"SELECT {', '.join(COUNTED)}, waiting FROM tallies t ORDER BY batch")
+    assert kept == rows(f"SELECT {', '.join(of_status)}, {waiting} FROM tallies t ORDER BY batch")
+    assert rows("SELECT * FROM waits WHERE draft IN (SELECT draft FROM items)") == []
+
+
+# PostgreSQL
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PrivateServer]:
+    """Start a PostgreSQL for the tests of one process."""
+    with private_server() as started:
+        yield started
+
+
+@pytest.fixture
+def schema(server: PrivateServer) -> Iterator[str]:
+    """Name a schema for one test, which may make it: a database of its own would take longer than the test."""
+    name = f"test_{next(_NUMBERS)}"
+    yield name
+    server.run_sql(f"DROP SCHEMA IF EXISTS {name} CASCADE", database=DATABASE)
+
+
+@pytest.fixture(scope="session")
+def postgres_pool(server: PrivateServer) -> Iterator[PostgresPool]:
+    """Make the store's schema once for the tests of one process."""
+    with contextlib.closing(PostgresPool(server.url(), limits=StoreLimits(connections_max=32))) as pool:
+        bring_up_to_date(PostgresDatabase(pool))
+        yield pool
+
+
+@pytest.fixture
+def open_postgres_store(postgres_pool: PostgresPool) -> Iterator[Callable[[], PostgresStore]]:
+    """Open connections to an empty store, whose clock goes as the test's does; afterwards its counters are true."""
+    names = CountedNames()
+
+    def another() -> PostgresStore:
+        database = PostgresDatabase(postgres_pool, root="root", host="host")
+        return PostgresStore(database, names=names, host="host", clock=at_boot_time)
+
+    yield another
+    database = PostgresDatabase(postgres_pool)
+    try:
+        require_true(database.rows)
+    finally:
+        (tables,) = database.row(TABLES) or ("",)
+        database.run(f"TRUNCATE {tables} RESTART IDENTITY")

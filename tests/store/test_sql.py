@@ -11,7 +11,7 @@ import pytest
 
 from contracts.store_world import World
 from teamster.model import ItemStatus
-from teamster.store import sql, sqlite_reading
+from teamster.store import sql, sql_reading
 from teamster.store.connection import Database
 
 GROWING = {"items", "drafts", "events", "attempts", "waits", "outbox"}  # tables that grow with what is finished
@@ -79,7 +79,7 @@ def test_sorting_needs_no_table_of_its_own_where_a_tick_claims(database: Databas
 @pytest.mark.parametrize("status", ["claimed", "running", "stalled"])
 def test_what_is_in_motion_is_found_without_looking_at_what_ended(database: Database, status: str) -> None:
     """The scheduler asks for stalled items all the time, among however many that have ended."""
-    statement, values = sqlite_reading.items_statement(
+    statement, values = sql_reading.items_statement(
         batch_id=None, job_id=None, shift_id=None, status=ItemStatus(status), limit=10, after=""
     )
 

@@ -4,6 +4,6 @@ May touch nothing: the environment and flags come in as values. Must not read fi
 """
 
 from teamster.settings.environment import PASSED_VARIABLES, is_passed
-from teamster.settings.settings import KEY_VARIABLES, Settings, settings_from
+from teamster.settings.settings import KEY_VARIABLES, Settings, StoreLimits, settings_from
 
-__all__ = ["KEY_VARIABLES", "PASSED_VARIABLES", "Settings", "is_passed", "settings_from"]
+__all__ = ["KEY_VARIABLES", "PASSED_VARIABLES", "Settings", "StoreLimits", "is_passed", "settings_from"]

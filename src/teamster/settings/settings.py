@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,27 @@ SHIFT_TTL_SECONDS_MAX: Final = 3600.0
 SLOTS_MAX: Final = 512
 HEARTBEAT_SECONDS_MAX: Final = 15 * 60.0
 STALE_SECONDS_MIN: Final = 1800.0
+EMBEDDED_STORE: Final = "sqlite"
+STORE_SCHEMES: Final = ("postgresql://", "postgres://")
+STORE_SECONDS_MIN: Final = 1.0
+STORE_SECONDS_MAX: Final = 600.0
 KEY_VARIABLES: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLimits:
+    """How long one may wait for a database server, and how many connections a process may hold."""
+
+    connect_seconds: float = 5.0
+    statement_seconds: float = 30.0
+    lock_seconds: float = 10.0  # for a row that another transaction holds
+    idle_seconds: float = 30.0  # in the middle of a transaction: a stopped process lets go of its rows then
+    connections_max: int = 16
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if not 0 < getattr(self, each.name) < math.inf:
+                raise ValueError(f"{each.name} is {getattr(self, each.name)}: a limit is more than nothing, and ends")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +66,8 @@ class Settings:
     key_variable: str | None = None
     key: str | None = field(default=None, repr=False)
     agent_env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    store_url: str | None = field(default=None, repr=False)  # it may hold a password; None is SQLite beneath the root
+    store_limits: StoreLimits = field(default_factory=StoreLimits)
 
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= SLOTS_MAX:
@@ -93,11 +115,39 @@ def settings_from(env: Mapping[str, str], *, slots: int | None = None) -> Settin
             at_most=SHIFT_TTL_SECONDS_MAX,
         ),
         slots=_slots(env) if slots is None else _in_range("--slots", slots),
+        store_url=_store_url(env),
+        store_limits=_store_limits(env),
     )
     for name in KEY_VARIABLES:
         if key := env.get(name, "").strip():
             return replace(settings, key_variable=name, key=key)
     return settings
+
+
+def _store_url(env: Mapping[str, str]) -> str | None:
+    """Return where the store is. The value is never repeated: it may hold a password."""
+    text = env.get("TEAMSTER_STORE", "").strip()
+    if not text or text == EMBEDDED_STORE:
+        return None
+    if not text.startswith(STORE_SCHEMES):
+        raise UsageError(
+            f"TEAMSTER_STORE is neither `{EMBEDDED_STORE}` nor a URL of PostgreSQL",
+            hint="unset it, or give it postgresql://USER@HOST:PORT/DATABASE",
+        )
+    return text
+
+
+def _store_limits(env: Mapping[str, str]) -> StoreLimits:
+    def seconds(name: str, usual: float) -> float:
+        return _number(env, name, usual, at_least=STORE_SECONDS_MIN, at_most=STORE_SECONDS_MAX)
+
+    usual = StoreLimits()
+    return StoreLimits(
+        connect_seconds=seconds("TEAMSTER_STORE_CONNECT_SECONDS", usual.connect_seconds),
+        statement_seconds=seconds("TEAMSTER_STORE_STATEMENT_SECONDS", usual.statement_seconds),
+        lock_seconds=seconds("TEAMSTER_STORE_LOCK_SECONDS", usual.lock_seconds),
+        idle_seconds=seconds("TEAMSTER_STORE_IDLE_SECONDS", usual.idle_seconds),
+    )
 
 
 def _slots(env: Mapping[str, str]) -> int:

@@ -5,6 +5,7 @@ May touch the database. Must not know what an agent or a process is.
 
 from teamster.store.gate import is_safe_sqlite
 from teamster.store.memory import MemoryStore
+from teamster.store.opening import open_postgres
 from teamster.store.protocol import Store
 from teamster.store.sqlite import open_sqlite
 from teamster.store.values import (
@@ -60,5 +61,6 @@ __all__ = [
     "Waiting",
     "Waits",
     "is_safe_sqlite",
+    "open_postgres",
     "open_sqlite",
 ]

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from teamster.kit import make_folder
 from teamster.model import StoreUnavailable, UsageError
+from teamster.store.engine import Row, Values
 from teamster.store.gate import refuse_unsafe_sqlite
 from teamster.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
@@ -42,9 +43,6 @@ _TROUBLES: Final[Mapping[type[apsw.Error], tuple[str, str]]] = MappingProxyType(
     }
 )
 _POISON: Final = (apsw.IOError, apsw.CorruptError)  # what such an error left behind can't be trusted
-
-Row = tuple[Any, ...]
-Values = Sequence[Any]
 
 
 class Database:
@@ -102,10 +100,9 @@ class Database:
         except apsw.Error as error:
             raise self._explained(error) from error
 
-    def insert(self, sql: str, values: Values) -> int:
-        """Run one insert and return the number of its row."""
-        self.run(sql, values)
-        return self._connection.last_insert_rowid()
+    def insert(self, sql: str, values: Values) -> int | None:
+        """Run one insert and return the number of its row, None where it stood back from one that is there."""
+        return self._connection.last_insert_rowid() if self.run(sql, values) else None
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

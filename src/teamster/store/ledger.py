@@ -1,13 +1,13 @@
 """What a transaction can look up and write: the seam between the rules and where things are kept.
 
-The rules (`rules.py`) stand once; each store brings a ledger for one transaction.
+The rules (`owning.py`, `steering.py`, `releasing.py`) stand once; each store brings a ledger for one transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from teamster.kit import Instant, Names
 from teamster.model import (
@@ -177,3 +177,18 @@ class Turn:
     ledger: Ledger
     names: Names
     at: Instant
+    host: str | None = None  # that the store works for, where it has many
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a transaction is about to touch. A database without one lock for all takes these first, in one order."""
+
+    items: tuple[ItemId, ...] = ()
+    ends: tuple[ItemId, ...] = ()  # items that may end, and let others go
+    shift_id: ShiftId | None = None  # in whose name it claims
+    claims: bool = False
+    admits: bool = False
+
+
+NOTHING: Final = Reach()

@@ -120,7 +120,7 @@ def change_one(turn: Turn, change: Change) -> Answer:
     if (repeat := turn.ledger.repeat(guard.request_id)) is not None:
         return _again(repeat, request)
     entry = turn.ledger.entry(guard.item_id)
-    if (lost := no_owner(entry, guard, at=turn.at)) is not None:
+    if (lost := no_owner(entry, guard, at=turn.at, host=turn.host)) is not None:
         return _ended_alike(turn, entry, change, request) or Answer(item=None, refusal=lost)
     assert entry is not None
     if refusal := _refusal(entry.item, change):
@@ -247,7 +247,7 @@ def adopt_one(turn: Turn, adoption: Adoption, *, shift_id: ShiftId) -> Answer:
     if (repeat := turn.ledger.repeat(adoption.request_id)) is not None:
         return _again(repeat, request)
     adopter = turn.ledger.shift(shift_id)
-    if adopter is None or is_over(adopter, at=turn.at):
+    if adopter is None or is_over(adopter, at=turn.at, host=turn.host):
         return Answer(item=None, refusal=LeaseLost(f"shift {shift_id}: its lease is over and never comes back"))
     entry = turn.ledger.entry(adoption.item_id)
     if (refusal := not_left(entry, item_id=adoption.item_id, rev=adoption.rev, turn=turn)) is not None:
@@ -274,6 +274,6 @@ def not_left(entry: Entry | None, *, item_id: ItemId, rev: int, turn: Turn) -> L
         return stale(item_id, expected=rev, found=entry.item.rev)
     if entry.item.status not in OWNED_STATUSES:
         return LeaseLost(f"item {item_id}: it is {entry.item.status}, nobody owns it")
-    if has_owner(entry, at=turn.at):
+    if has_owner(entry, at=turn.at, host=turn.host):
         return LeaseLost(f"item {item_id}: its owner may still write", hint="end that shift first if it is dead")
     return None

@@ -32,7 +32,7 @@ from teamster.model import (
     StepId,
     StepKey,
 )
-from teamster.store.connection import Row
+from teamster.store.engine import Row
 from teamster.store.leases import lease_of
 from teamster.store.ledger import Entry
 from teamster.store.routing import Lane

@@ -1,4 +1,4 @@
-"""The statements of the SQLite store, each prepared once per connection."""
+"""The statements of the SQL stores, as SQLite reads them; `postgres_sql.py` spells them for PostgreSQL."""
 
 # ruff: noqa: S608 - joined from the constants of this file alone; every value is bound
 
@@ -174,7 +174,7 @@ PROMISES_OF_REQUEST: Final = f"{_PROMISE} WHERE request_id = ? ORDER BY seq"
 ADD_DRAFT: Final = """
 INSERT INTO drafts (item_id, dedupe_key, batch, batch_id, job_id, step_id, generation, priority, target, spec, waits,
   limit_keys, lane)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
 """
 _DRAFT: Final = """
 SELECT d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.priority, d.target, d.spec, d.waits,
@@ -186,6 +186,7 @@ WAITS_OF: Final = "SELECT waits FROM drafts WHERE item_id = ?"
 KNOWN_KEY: Final = """
 SELECT d.item_id FROM drafts d JOIN tallies t ON t.batch = d.batch AND t.visible = 1 WHERE d.dedupe_key = ?
 """
+KEY_TAKEN: Final = "SELECT 1 FROM drafts WHERE dedupe_key = ?"
 ADD_WAIT: Final = "INSERT INTO waits (batch_id, job_id, step_id, draft, needs) VALUES (?, ?, ?, ?, ?)"
 WAITERS: Final = """
 SELECT d.item_id, w.needs, d.no FROM waits w JOIN drafts d ON d.no = w.draft

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-import apsw
-
 from teamster.model import (
     Attempt,
     BatchId,
@@ -28,7 +26,7 @@ from teamster.model import (
     is_collection,
 )
 from teamster.store import rows, sql
-from teamster.store.connection import Database, Row
+from teamster.store.engine import Engine, Row
 from teamster.store.ledger import Ending, Entry, Repeat, Request, Waiter
 from teamster.store.routing import Lane, lane_of
 from teamster.store.values import ItemDraft, Needs, Waits
@@ -36,10 +34,10 @@ from teamster.store.values import ItemDraft, Needs, Waits
 HOUSE_SHIFT = ""  # rows of the outbox that whoever comes first writes
 
 
-class SqliteLedger:
+class SqlLedger:
     """The open transaction of one connection."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Engine) -> None:
         self._database = database
         self._places: dict[ItemId, tuple[int, int]] = {}  # item to its seq and batch
         self._drafts: dict[ItemId, tuple[int, int]] = {}  # item to its draft's number and batch
@@ -53,7 +51,7 @@ class SqliteLedger:
 
     @classmethod
     @contextmanager
-    def open(cls, database: Database) -> Iterator[SqliteLedger]:
+    def open(cls, database: Engine) -> Iterator[SqlLedger]:
         """Run one transaction."""
         with database.transaction():
             ledger = cls(database)
@@ -69,8 +67,11 @@ class SqliteLedger:
         for batch in {batch for batch, _ in self._counts}:
             changes = [self._counts[batch, column] for column in sql.TALLY_COLUMNS]
             if any(changes):
-                self._database.run(sql.COUNT, (*changes, batch))
+                self._count(batch, changes)
         self._counts.clear()
+
+    def _count(self, batch: int, changes: Sequence[int]) -> None:
+        self._database.run(sql.COUNT, (*changes, batch))
 
     def shift(self, shift_id: ShiftId) -> Shift | None:
         """Return a shift."""
@@ -186,11 +187,8 @@ class SqliteLedger:
         batch_id, job_id = (about.batch_id, about.job_id) if isinstance(about, StepKey) else (about, None)
         promiser = self.promiser if shift_id is None else shift_id
         request_id = None if request is None else request.request_id
-        if self._last_promise is None:
-            found = self._database.row(sql.LAST_PROMISE)
-            self._last_promise = 0 if found is None else int(found[0])
         promised = []
-        for seq, file in enumerate(files, start=self._last_promise + 1):
+        for seq, file in zip(self._promise_numbers(len(files)), files, strict=True):
             self._promises.append(
                 (seq, promiser, request_id, batch_id, job_id, file.path, file.file_class.value, file.content)
             )
@@ -204,8 +202,16 @@ class SqliteLedger:
                     job_id=job_id,
                 )
             )
-        self._last_promise += len(files)
         return tuple(promised)
+
+    def _promise_numbers(self, count: int) -> Sequence[int]:
+        """Return numbers for new rows of the outbox; one that was dropped is never given again."""
+        if self._last_promise is None:
+            found = self._database.row(sql.LAST_PROMISE)
+            self._last_promise = 0 if found is None else int(found[0])
+        first = self._last_promise + 1
+        self._last_promise += count
+        return range(first, first + count)
 
     def draft(self, item_id: ItemId) -> ItemDraft | None:
         """Return what an item was drafted from."""
@@ -232,7 +238,7 @@ class SqliteLedger:
         """Tell whether a batch is there; a collection is made where it isn't."""
         found = self._database.row(sql.BATCH_NO, (home,))
         if found is None and is_collection(home):
-            number = self._database.insert(sql.ADD_BATCH, (home, "", None, "{}"))
+            number = self._inserted(sql.ADD_BATCH, (home, "", None, "{}"))
             self._database.run(sql.ADD_TALLY, (number, 1, None))
             return True
         return found is not None and bool(found[2])
@@ -241,17 +247,21 @@ class SqliteLedger:
         """Keep a draft with what it still waits for."""
         batch = self._batch_no(draft.home)
         lane = self._lane_no(batch, draft)
-        try:
-            number = self._database.insert(sql.ADD_DRAFT, rows.draft_to_row(draft, batch=batch, lane=lane))
-        except apsw.ConstraintError as error:
-            if str(error).endswith("dedupe_key"):
-                raise UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken") from error
-            raise UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id") from error
+        number = self._database.insert(sql.ADD_DRAFT, rows.draft_to_row(draft, batch=batch, lane=lane))
+        if number is None:
+            if self._database.row(sql.KEY_TAKEN, (draft.dedupe_key,)) is not None:
+                raise UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken")
+            raise UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id")
         self._drafts[draft.item_id] = (number, batch)
         self._counts[batch, "waiting"] += 1
         for waits in unmet:
             step = waits.step
             self._database.run(sql.ADD_WAIT, (step.batch_id, step.job_id, step.step_id, number, waits.needs.value))
+
+    def _inserted(self, statement: str, values: Row) -> int:
+        number = self._database.insert(statement, values)
+        assert number is not None
+        return number
 
     def _batch_no(self, batch_id: BatchId) -> int:
         row = self._database.row(sql.BATCH_NO, (batch_id,))
@@ -263,14 +273,14 @@ class SqliteLedger:
         if place not in self._lanes:
             values = (batch, rows.to_text(place[1].to_json()))
             found = self._database.row(sql.LANE_NO, values)
-            self._lanes[place] = self._database.insert(sql.ADD_LANE, values) if found is None else int(found[0])
+            self._lanes[place] = self._inserted(sql.ADD_LANE, values) if found is None else int(found[0])
         return self._lanes[place]
 
     def enqueue(self, item: Item, event: Event) -> None:
         """Give a draft its record."""
         number, batch = self._drafts[item.item_id]
         self._database.run(sql.DROP_WAITS_OF, (number,))
-        seq = self._database.insert(sql.ADD_ITEM, (rows.text_at(item.enqueued_at), number))
+        seq = self._inserted(sql.ADD_ITEM, (rows.text_at(item.enqueued_at), number))
         self._counts[batch, "waiting"] -= 1
         self._counts[batch, item.status.value] += 1
         self._events.append(self._event_row(seq, event, None, item))

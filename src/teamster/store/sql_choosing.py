@@ -11,7 +11,7 @@ from teamster.kit import Instant
 from teamster.model import ItemId, Shift, is_collection
 from teamster.store import rows, sql
 from teamster.store.choosing import SET_ASIDE_MAX, Candidate, Place, choose, is_full
-from teamster.store.connection import Database, Row
+from teamster.store.engine import Engine, Row
 from teamster.store.limits import Usage
 from teamster.store.routing import is_taken
 from teamster.store.values import ClaimFilter
@@ -21,7 +21,7 @@ DELAYS_ENDED_MAX: Final = 500  # in one claim: some milliseconds
 _LAST_LANE: Final = 2**62
 
 
-def chosen(database: Database, shift: Shift, *, limit: int, at: Instant, wanted: ClaimFilter) -> Iterator[ItemId]:
+def chosen(database: Engine, shift: Shift, *, limit: int, at: Instant, wanted: ClaimFilter) -> Iterator[ItemId]:
     """Yield the items that a claim takes; each must be taken before the next is asked for."""
     due = rows.text_at(at.wall)
     turn, some_due, some_shelved = database.rows(sql.OUTLOOK, (due,))[0]
@@ -43,7 +43,7 @@ def chosen(database: Database, shift: Shift, *, limit: int, at: Instant, wanted:
     database.run_many(sql.SERVE, [(served, batch) for batch, served in turns.items()])
 
 
-def usage_of(database: Database) -> Usage:
+def usage_of(database: Engine) -> Usage:
     """Return who holds what now, counted from the items that are owned."""
 
     def maximum_of(limit_key: str) -> int | None:
@@ -54,7 +54,7 @@ def usage_of(database: Database) -> Usage:
     return Usage(held=lambda: held_keys(database), maximum_of=maximum_of, owned=owned)
 
 
-def held_keys(database: Database) -> Counter[str]:
+def held_keys(database: Engine) -> Counter[str]:
     """Count how many owned items name each key of a limit."""
     held: Counter[str] = Counter()
     for text, count in database.rows(sql.HELD_KEYS):
@@ -63,7 +63,7 @@ def held_keys(database: Database) -> Counter[str]:
     return held
 
 
-def _lanes(database: Database, shift: Shift, wanted: ClaimFilter) -> dict[int, Place]:
+def _lanes(database: Engine, shift: Shift, wanted: ClaimFilter) -> dict[int, Place]:
     """Return the lanes from which this claim takes, each with its batch."""
     places: dict[int, Place] = {}
     found: dict[int, Place] = {}
@@ -82,7 +82,7 @@ def _lanes(database: Database, shift: Shift, wanted: ClaimFilter) -> dict[int, P
 class _Page:
     """How one claim reads: until which moment, how much at a time."""
 
-    database: Database
+    database: Engine
     due: str
     rows_max: int
 

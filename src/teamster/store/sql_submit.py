@@ -5,16 +5,17 @@ A submitter that dies in between leaves rows that nothing shows; the next submis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Final
 
 from teamster.kit import Instant, Names, iso
 from teamster.model import FileDraft, OutboxRow, StoreUnavailable
 from teamster.store import rows, sql
-from teamster.store.connection import Database
+from teamster.store.engine import Engine
 from teamster.store.ledger import Turn
 from teamster.store.releasing import admit
-from teamster.store.sqlite_ledger import SqliteLedger
+from teamster.store.sql_ledger import SqlLedger
 from teamster.store.values import Batch, BatchDraft, ItemDraft, Submission
 
 CHUNK_ROWS_MAX: Final = 500  # of items or files in one transaction: some tens of milliseconds
@@ -27,8 +28,17 @@ class Overtaken(Exception):
 class Submitter:
     """One submission on its way in. Each of its transactions checks that the batch is still its own."""
 
-    def __init__(self, database: Database, batch: BatchDraft, *, names: Names, at: Instant) -> None:
+    def __init__(
+        self,
+        database: Engine,
+        batch: BatchDraft,
+        *,
+        names: Names,
+        at: Instant,
+        open_ledger: Callable[[], AbstractContextManager[SqlLedger]] | None = None,
+    ) -> None:
         self._database = database
+        self._open_ledger = open_ledger or (lambda: SqlLedger.open(database))
         self._batch = batch
         self._names = names
         self._at = at
@@ -57,7 +67,7 @@ class Submitter:
 
     def announce(self) -> int:
         """Make the batch ours, still hidden, and remove what an earlier submitter left of it."""
-        with SqliteLedger.open(self._database):
+        with self._open_ledger():
             found = self._database.row(sql.BATCH_NO, (self._batch.batch_id,))
             if found is None:
                 return self._insert()
@@ -74,7 +84,7 @@ class Submitter:
         self, number: int, *, items: Sequence[ItemDraft] = (), files: Sequence[FileDraft] = ()
     ) -> tuple[OutboxRow, ...]:
         """Add one chunk, still hidden."""
-        with SqliteLedger.open(self._database) as ledger:
+        with self._open_ledger() as ledger:
             self._require_own(number)
             return self._fill(ledger, number, items=items, files=files)
 
@@ -85,7 +95,7 @@ class Submitter:
             StoreUnavailable: the other one isn't done yet.
         """
         try:
-            with SqliteLedger.open(self._database):
+            with self._open_ledger():
                 self._require_own(number)
                 self._database.run(sql.RAISE_LAST_EVENT, (number,))
                 self._database.run(sql.MARK_SHOWN, (number, number))
@@ -96,7 +106,7 @@ class Submitter:
 
     def _submit_at_once(self) -> tuple[OutboxRow, ...] | None:
         """Do it all in one transaction; None where somebody began this batch before."""
-        with SqliteLedger.open(self._database) as ledger:
+        with self._open_ledger() as ledger:
             if self._database.row(sql.BATCH_NO, (self._batch.batch_id,)) is not None:
                 return None
             number = self._insert()
@@ -108,11 +118,12 @@ class Submitter:
         batch = self._batch
         values = (batch.batch_id, iso(self._at.wall), self._token, rows.to_text(batch.meta))
         number = self._database.insert(sql.ADD_BATCH, values)
+        assert number is not None
         self._database.run(sql.ADD_TALLY, (number, 0, batch.concurrency))
         return number
 
     def _fill(
-        self, ledger: SqliteLedger, number: int, *, items: Sequence[ItemDraft], files: Sequence[FileDraft]
+        self, ledger: SqlLedger, number: int, *, items: Sequence[ItemDraft], files: Sequence[FileDraft]
     ) -> tuple[OutboxRow, ...]:
         ledger.promiser = submission_of(number)
         turn = Turn(ledger=ledger, names=self._names, at=self._at)
@@ -131,7 +142,7 @@ class Submitter:
 
     def _remove_chunk(self, number: int) -> bool:
         """Remove some of what was left; False when there was nothing."""
-        with SqliteLedger.open(self._database):
+        with self._open_ledger():
             self._require_own(number)
             chunk = self._database.rows(sql.CHUNK_OF_BATCH, (number, CHUNK_ROWS_MAX))
             drafts, items = [(row[0],) for row in chunk], [(row[1],) for row in chunk if row[1] is not None]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from teamster.model import Attempt, BatchId, Item, ItemId, ItemStatus, JobId, ShiftId, StepKey
 from teamster.store import rows, sql
-from teamster.store.connection import Database
+from teamster.store.engine import Engine
 from teamster.store.feed import Position
 from teamster.store.values import Noticed, Waiting
 
@@ -17,7 +17,7 @@ _BATCH_NO: Final = "(SELECT no FROM batches WHERE batch_id = ?)"
 _SEQ: Final = "(SELECT p.seq FROM drafts f JOIN items p ON p.draft = f.no WHERE f.item_id = ?)"
 
 
-def one_item(database: Database, statement: str, value: str) -> Item | None:
+def one_item(database: Engine, statement: str, value: str) -> Item | None:
     """Return the item that a statement finds."""
     row = database.row(statement, (value,))
     return None if row is None else rows.entry_from_row(row).item
@@ -61,7 +61,7 @@ def _by_batch(status: ItemStatus | None, shift_id: ShiftId | None) -> str:
     return "+i.batch" if shift_id is not None or status in _IN_MOTION else "i.batch"
 
 
-def waiting(database: Database, *, batch_id: BatchId | None, limit: int) -> Sequence[Waiting]:
+def waiting(database: Engine, *, batch_id: BatchId | None, limit: int) -> Sequence[Waiting]:
     """Return the drafts without a record, with what each still waits for."""
     with database.snapshot():
         return [
@@ -74,7 +74,7 @@ def waiting(database: Database, *, batch_id: BatchId | None, limit: int) -> Sequ
 
 
 def attempts(
-    database: Database, *, step: StepKey | None, job: tuple[BatchId, JobId] | None, item_id: ItemId | None
+    database: Engine, *, step: StepKey | None, job: tuple[BatchId, JobId] | None, item_id: ItemId | None
 ) -> Sequence[Attempt]:
     """Return attempts by the narrowest of what is asked for, then leave out what doesn't fit the rest."""
     if item_id is not None:
@@ -93,14 +93,16 @@ def attempts(
     ]
 
 
-def noticed(database: Database, cursor: str, *, limit: int) -> Sequence[Noticed]:
-    """Return what happened after a cursor, in the order in which it came into view."""
+def noticed(database: Engine, cursor: str, *, limit: int, until: int = _LAST_EVENT) -> Sequence[Noticed]:
+    """Return what happened after a cursor, in the order in which it came into view, up to the event `until`."""
     at, found = Position.parse(cursor), list[Noticed]()
     read, item = (at.event, 0) if at.item is None else (at.event - 1, at.item)
     with database.snapshot():
         while len(found) < limit:
             (shown,) = database.row(sql.NEXT_SHOWN, (read,)) or (None,)
-            found += _in_order(database, read, _LAST_EVENT if shown is None else shown - 1, limit - len(found))
+            if shown is not None and shown > until:
+                shown = None
+            found += _in_order(database, read, until if shown is None else shown - 1, limit - len(found))
             if shown is None or len(found) == limit:
                 break
             found += [
@@ -112,6 +114,6 @@ def noticed(database: Database, cursor: str, *, limit: int) -> Sequence[Noticed]
     return found
 
 
-def _in_order(database: Database, after: int, until: int, limit: int) -> Sequence[Noticed]:
+def _in_order(database: Engine, after: int, until: int, limit: int) -> Sequence[Noticed]:
     page = database.rows(sql.EVENTS_AFTER, (after, until, limit))
     return [rows.noticed_from_row(row, cursor=str(Position(event=row[9]))) for row in page]

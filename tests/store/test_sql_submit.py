@@ -13,7 +13,7 @@ from teamster.kit import CountedNames
 from teamster.model import BatchId, FileDraft, ItemId, StoreUnavailable, UsageError
 from teamster.store import BatchDraft
 from teamster.store.connection import Database
-from teamster.store.sqlite_submit import CHUNK_ROWS_MAX, Overtaken, Submitter
+from teamster.store.sql_submit import CHUNK_ROWS_MAX, Overtaken, Submitter
 
 ITEMS = 2 * CHUNK_ROWS_MAX + 100
 FILES = CHUNK_ROWS_MAX + 100
