@@ -20,7 +20,7 @@ SCANS_ALLOWED = {  # what lists everything, what looks at the few rows that are 
     "ORPHANS": "the outbox holds what is on its way to the disk",
     "PROMISES_OF_REQUEST": "the outbox again, for a repeat",
     "WAITING": "only what is unmet has rows there",
-    "OWNED_BY_BATCH": "an index of what is owned: as much as there are slots",
+    "OWNED": "an index of what is owned: as much as there are slots",
     "CHUNK_OF_BATCH": "clears up after a death, 500 rows at a time",
 }
 CLAIMING = {  # what a claim and a tick ask for, and the index that has it in order

@@ -17,7 +17,7 @@ from teamster.store.limits import Usage
 SET_ASIDE_MAX: Final = 500  # items in one claim: some milliseconds; the next claim goes on behind them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: it is made for each item of each claim
 class Candidate:
     """An item that may be next, if the limits that it names have room."""
 
@@ -85,7 +85,8 @@ def choose(sources: Sequence[Source], *, limit: int, usage: Usage, turn: int) ->
         if (now := rank(head, source.place, usage)) != known:
             heapq.heappush(heap, (now, number))  # its batch has had a turn since
             continue
-        if (full := usage.full_key(head.limit_keys)) is not None:
+        full = usage.full_key(head.limit_keys) if head.limit_keys else None
+        if full is not None:
             source.set_aside(full)
             aside += 1
         else:

@@ -43,7 +43,7 @@ MOMENTS_CACHED_MAX: Final = 1024
 LANES_CACHED_MAX: Final = 1024
 _SHIFT_COLUMNS: Final = ("shift_id", "boot_id", "expires_boot_seconds", "expires_at", "renewed_at", "ended_at")
 _SHIFT_FACTS: Final = tuple(each.name for each in fields(Shift) if each.name not in _SHIFT_COLUMNS)
-_ITEM_WIDTH: Final = 25  # the columns before the shift's
+_ITEM_WIDTH: Final = 26  # the columns before the shift's
 
 
 _write = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # made once: it costs more than it does

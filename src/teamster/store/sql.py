@@ -9,7 +9,7 @@ from typing import Final
 ITEM: Final = """
 SELECT i.seq, i.batch, i.status, i.rev, i.attempt, i.fence, i.claim_token, i.consumed, i.recoveries,
   i.cancel_requested, i.not_before, i.held_until, i.lease_expires_at, i.lease_renewed_at, i.enqueued_at, i.result,
-  i.error, d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.target, d.spec,
+  i.error, d.item_id, d.dedupe_key, d.batch_id, d.job_id, d.step_id, d.generation, d.target, d.spec, d.waits,
   s.shift_id, s.boot_id, s.expires_boot_seconds, s.expires_at, s.renewed_at, s.ended_at, s.facts
 FROM items i JOIN drafts d ON d.no = i.draft JOIN tallies t ON t.batch = i.batch AND t.visible = 1
   LEFT JOIN shifts s ON s.shift_id = i.shift
@@ -78,7 +78,7 @@ DELAYED_DUE: Final = """
 SELECT seq FROM items WHERE status = 'queued' AND delayed = 1 AND not_before <= ? ORDER BY not_before LIMIT ?
 """
 END_DELAY: Final = "UPDATE items SET delayed = 0 WHERE seq = ?"
-OWNED_BY_BATCH: Final = "SELECT batch, COUNT(*) FROM items WHERE shift IS NOT NULL GROUP BY batch"
+OWNED: Final = "SELECT batch FROM items WHERE shift IS NOT NULL"  # to group them here would sort, and cost four times
 HELD_KEYS: Final = """
 SELECT limit_keys, COUNT(*) FROM items WHERE shift IS NOT NULL AND limit_keys IS NOT NULL GROUP BY limit_keys
 """

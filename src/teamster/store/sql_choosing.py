@@ -50,7 +50,7 @@ def usage_of(database: Engine) -> Usage:
         row = database.row(sql.MAXIMUM, (limit_key,))
         return None if row is None else int(row[0])
 
-    owned: Counter[int] = Counter(dict(database.rows(sql.OWNED_BY_BATCH)))
+    owned = Counter(batch for (batch,) in database.rows(sql.OWNED))
     return Usage(held=lambda: held_keys(database), maximum_of=maximum_of, owned=owned)
 
 
@@ -120,27 +120,30 @@ class _Queue:
         self._statement = statement
         self._values = values
         self._rows: deque[Row] = deque()
+        self._head: Candidate | None = None
         self._has_more = True
         self._aside: list[tuple[int, str | None, int]] = []
 
     def head(self) -> Candidate | None:
         """Return the first item left; one whose moment has not come after all waits for it again."""
-        while self._fill():
-            priority, seq, item_id, limit_keys, not_before = self._rows[0]
-            if not_before is None or not_before <= self._page.due:
-                keys = rows.keys_from_text(limit_keys)
-                return Candidate(item_id=ItemId(item_id), seq=seq, priority=priority, limit_keys=keys)
-            self._aside.append((1, None, seq))
-            self._rows.popleft()
-        return None
+        while self._head is None and self._fill():
+            priority, seq, item_id, limit_keys, not_before = self._rows.popleft()
+            if not_before is not None and not_before > self._page.due:
+                self._aside.append((1, None, seq))
+                continue
+            keys = rows.keys_from_text(limit_keys)
+            self._head = Candidate(item_id=ItemId(item_id), seq=seq, priority=priority, limit_keys=keys)
+        return self._head
 
     def take(self) -> None:
         """Leave out the head: it was taken."""
-        self._rows.popleft()
+        self._head = None
 
     def set_aside(self, limit_key: str) -> None:
         """Leave out the head until this limit has room again."""
-        self._aside.append((0, limit_key, self._rows.popleft()[1]))
+        assert self._head is not None
+        self._aside.append((0, limit_key, self._head.seq))
+        self._head = None
 
     def keep_aside(self) -> None:
         """Write what was set aside."""
@@ -162,7 +165,7 @@ class _Stalled(_Queue):
     def set_aside(self, limit_key: str) -> None:
         """Leave out the head."""
         del limit_key
-        self._rows.popleft()
+        self._head = None
 
     def _fill(self) -> bool:
         filled = super()._fill()

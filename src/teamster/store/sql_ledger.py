@@ -41,6 +41,7 @@ class SqlLedger:
         self._database = database
         self._places: dict[ItemId, tuple[int, int]] = {}  # item to its seq and batch
         self._drafts: dict[ItemId, tuple[int, int]] = {}  # item to its draft's number and batch
+        self._waits: dict[ItemId, str | None] = {}  # as text: few claims look at them
         self._lanes: dict[tuple[int, Lane], int] = {}
         self._events: list[Row] = []
         self._requests: set[RequestId] = set()  # of events that are not written yet
@@ -84,6 +85,7 @@ class SqlLedger:
         if row is None:
             return None
         self._places[item_id] = (row[0], row[1])
+        self._waits[item_id] = row[25]
         return rows.entry_from_row(row)
 
     def record(
@@ -219,8 +221,9 @@ class SqlLedger:
 
     def waits_of(self, item_id: ItemId) -> tuple[Waits, ...]:
         """Return all that an item waited for at first."""
-        row = self._database.row(sql.WAITS_OF, (item_id,))
-        return () if row is None else rows.waits_from_text(row[0])
+        if item_id not in self._waits:
+            self._waits[item_id] = (self._database.row(sql.WAITS_OF, (item_id,)) or (None,))[0]
+        return rows.waits_from_text(self._waits[item_id])
 
     def _draft(self, row: Row | None) -> ItemDraft | None:
         if row is None:
