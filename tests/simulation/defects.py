@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from teamster.model import MOVES, ItemStatus, Shift, Verb
-from teamster.store import course, leases, memory, owning, releasing, sql, sqlite, steering
+from teamster.store import course, leases, memory, owning, releasing, sql, steering
 from teamster.store.connection import Database
 from teamster.store.ledger import Entry
 from teamster.store.memory_ledger import MemoryLedger
-from teamster.store.sqlite_ledger import SqliteLedger
+from teamster.store.sql_ledger import SqlLedger
+from teamster.store.sql_store import SqlStore
 
 Patch = Callable[[Any, str, Any], None]
 EARLY_PART: Final = 0.7
@@ -27,9 +28,9 @@ def token_unchecked(patch: Patch) -> None:
     """Believe everybody who knows the rev."""
     check = leases.no_owner
 
-    def believe(entry: Entry | None, guard: Any, *, at: Any) -> Any:
+    def believe(entry: Entry | None, guard: Any, **more: Any) -> Any:
         known = guard if entry is None else replace(guard, claim_token=entry.item.claim_token)
-        return check(entry, known, at=at)
+        return check(entry, known, **more)
 
     patch(owning, "no_owner", believe)
 
@@ -38,15 +39,15 @@ def rev_unchecked(patch: Patch) -> None:
     """Let an owner write with a record that it read long ago."""
     check = leases.no_owner
 
-    def believe(entry: Entry | None, guard: Any, *, at: Any) -> Any:
-        return check(entry, guard if entry is None else replace(guard, rev=entry.item.rev), at=at)
+    def believe(entry: Entry | None, guard: Any, **more: Any) -> Any:
+        return check(entry, guard if entry is None else replace(guard, rev=entry.item.rev), **more)
 
     patch(owning, "no_owner", believe)
 
 
 def lease_unchecked(patch: Patch) -> None:
     """Let an owner write whose lease ran out, as long as nobody took over."""
-    patch(leases, "has_owner", lambda entry, *, at: entry.shift is not None)  # noqa: ARG005 - the seam's shape
+    patch(leases, "has_owner", lambda entry, **more: entry.shift is not None)  # noqa: ARG005 - the seam's shape
 
 
 def _judge_shifts_by(patch: Patch, is_over: Callable[..., bool]) -> None:
@@ -57,7 +58,7 @@ def _judge_shifts_by(patch: Patch, is_over: Callable[..., bool]) -> None:
 def expiry_off_by_one(patch: Patch) -> None:
     """Let a lease live at its very end, when others may take over."""
 
-    def is_over(shift: Shift, *, at: Any) -> bool:
+    def is_over(shift: Shift, *, at: Any, **_: Any) -> bool:
         ended = shift.ended_at is not None or shift.boot_id != at.boot_id
         return ended or at.boot_seconds > shift.expires_boot_seconds
 
@@ -67,7 +68,7 @@ def expiry_off_by_one(patch: Patch) -> None:
 def expiry_too_early(patch: Patch) -> None:
     """Take over before the lease is at its end."""
 
-    def is_over(shift: Shift, *, at: Any) -> bool:
+    def is_over(shift: Shift, *, at: Any, **_: Any) -> bool:
         ended = shift.ended_at is not None or shift.boot_id != at.boot_id
         return ended or at.boot_seconds >= shift.expires_boot_seconds - shift.ttl_seconds * EARLY_PART
 
@@ -77,18 +78,18 @@ def expiry_too_early(patch: Patch) -> None:
 def boot_forgotten(patch: Patch) -> None:
     """Honour the leases of a boot that is gone."""
     _judge_shifts_by(
-        patch, lambda shift, *, at: shift.ended_at is not None or at.boot_seconds >= shift.expires_boot_seconds
+        patch, lambda shift, *, at, **_: shift.ended_at is not None or at.boot_seconds >= shift.expires_boot_seconds
     )
 
 
 def heartbeat_ignored(patch: Patch) -> None:
     """Take an item that a heartbeat of its own still holds."""
-    patch(owning, "has_owner", lambda entry, *, at: entry.shift and not leases.is_over(entry.shift, at=at))
+    patch(owning, "has_owner", lambda entry, **more: entry.shift and not leases.is_over(entry.shift, **more))
 
 
 def replay_forgotten(patch: Patch) -> None:
     """Take a repeat for another request."""
-    for ledger in (MemoryLedger, SqliteLedger):
+    for ledger in (MemoryLedger, SqlLedger):
         patch(ledger, "repeat", lambda self, request_id: None)  # noqa: ARG005 - as above
 
 
@@ -101,27 +102,25 @@ def payload_unchecked(patch: Patch) -> None:
 def release_after_commit(patch: Patch) -> None:
     """Release the dependants in a transaction of its own."""
     ended: list[Any] = []
-    release, apply = releasing.release, sqlite.SqliteStore.apply
+    release, apply = releasing.release, SqlStore.apply
 
     def later(turn: Any, item: Any) -> None:
-        ended.append(item) if isinstance(turn.ledger, SqliteLedger) else release(turn, item)
+        ended.append(item) if isinstance(turn.ledger, SqlLedger) else release(turn, item)
 
     def in_two(self: Any, changes: Any, *, at: Any, delivered: Any = ()) -> Any:
         ended.clear()
         answers = apply(self, changes, at=at, delivered=delivered)
-        with self._turn(at) as turn:
-            for item in ended:
-                release(turn, item)
+        self._turn(at, lambda turn: [release(turn, item) for item in ended])
         return answers
 
     patch(owning, "release", later)
-    patch(sqlite.SqliteStore, "apply", in_two)
+    patch(SqlStore, "apply", in_two)
 
 
 def outbox_after_commit(patch: Patch) -> None:
     """Write the promises once the move is committed."""
     late: list[Any] = []
-    flush, transaction = SqliteLedger.flush, Database.transaction
+    flush, transaction = SqlLedger.flush, Database.transaction
 
     def without_promises(self: Any) -> None:
         late.extend(self._promises)
@@ -137,7 +136,7 @@ def outbox_after_commit(patch: Patch) -> None:
             with transaction(self):
                 self.run_many(sql.ADD_PROMISE, late)
 
-    patch(SqliteLedger, "flush", without_promises)
+    patch(SqlLedger, "flush", without_promises)
     patch(Database, "transaction", in_two)
 
 
@@ -173,7 +172,7 @@ def fence_stays_with_an_adoption(patch: Patch) -> None:
 
 def tally_not_kept(patch: Patch) -> None:
     """Forget to count what stalls."""
-    record = SqliteLedger.record
+    record = SqlLedger.record
 
     def forgetful(self: Any, before: Any, after: Any, *rest: Any, **more: Any) -> None:
         counts = self._counts.copy()
@@ -181,7 +180,7 @@ def tally_not_kept(patch: Patch) -> None:
         if after.status is ItemStatus.STALLED:
             self._counts = counts
 
-    patch(SqliteLedger, "record", forgetful)
+    patch(SqlLedger, "record", forgetful)
 
 
 def cancel_lost_on_adoption(patch: Patch) -> None:
