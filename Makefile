@@ -46,10 +46,11 @@ docs: $(VENV)/.dev ## Write the generated pages again: docs/states.md
 	@$(BIN)/python scripts/states.py
 
 faults-store: $(VENV)/.dev ## Kill a worker of the store COUNT times (1000), and check the store after each
-	@PYTHONPATH=tests $(BIN)/python tests/faults/kill_store.py $(COUNT)
+	@PYTHONPATH=tests:. $(BIN)/python tests/faults/kill_store.py $(COUNT)
+	@PYTHONPATH=tests:. $(BIN)/python tests/faults/kill_store.py $(COUNT) --engine postgres
 
 power-cuts: $(VENV)/.dev ## Cut the power of a disk COUNT times (100), and check what is left: as root
-	@if [ "$$(id -u)" = 0 ]; then PYTHONPATH=tests unshare --mount $(BIN)/python tests/faults/power_cuts.py $(COUNT); \
+	@if [ "$$(id -u)" = 0 ]; then PYTHONPATH=tests:. unshare --mount $(BIN)/python tests/faults/power_cuts.py $(COUNT); \
 	else echo "power-cuts: not run, mounting a disk needs root"; fi
 
 requirements: $(VENV)/.uv ## Renew the pins under requirements/ from pyproject.toml

@@ -251,7 +251,7 @@ def measure_workers(path: Path, *, workers: int, limit: int, seconds: float) -> 
         process.join(WAITS_SECONDS_MAX)
         if process.exitcode != 0:
             raise RuntimeError(f"a worker ended with {process.exitcode}")
-    return sum(rates.get() for _ in processes)
+    return float(sum(rates.get() for _ in processes))
 
 
 def measure_claims(store: Store, shift_id: ShiftId, count: int) -> list[float]:

@@ -87,8 +87,9 @@ def _too_early(first: Iterable[Line], told: Iterable[Line]) -> Iterator[str]:
     for line in first:
         if line["verb"] in TAKERS and line["from_shift"] not in ended:
             known = [until for who in ("from_shift", "from_token") for at, until in holds[line[who]] if at < line["at"]]
-            if known and line["at"] < max(known):
-                yield f"{line['item']} was taken from {line['from_shift']} {max(known) - line['at']:.3f} s too early"
+            if known and line["told_at"] < max(known):  # a database with a clock of its own decides until then
+                early = max(known) - line["told_at"]
+                yield f"{line['item']} was taken from {line['from_shift']} {early:.3f} s too early"
 
 
 def _submissions(seen: Seen, told: Iterable[Line]) -> Iterator[str]:

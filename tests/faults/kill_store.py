@@ -10,15 +10,17 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from faults.histories import history_faults, read_logs, tally
+from faults.openers import OPENERS, place_of
 from faults.swarm import Swarm
-from faults.worker import OPENERS
 from simulation.seen import look
+from store.postgres_stage import private_server
 from teamster.kit import SystemClock
 
 KILLS_PER_STORE: Final = 12  # a small one is checked quickly, and its first moments are killed too
@@ -31,7 +33,7 @@ SHOW_EVERY: Final = 500
 
 
 def kill_loop(
-    folder: Path, *, engine: str, count: int, seed: int, show: Callable[[int], None] | None = None
+    folder: Path, *, engine: str, base: str, count: int, seed: int, show: Callable[[int], None] | None = None
 ) -> tuple[list[str], Counter[str]]:
     """Kill `count` times; return what was wrong at the first store with faults, and what the workers did."""
     random, happened = Random(seed), Counter[str]()  # noqa: S311 - moments, not secrets
@@ -40,7 +42,8 @@ def kill_loop(
             place = folder / str(first)
             place.mkdir()
             kills = min(KILLS_PER_STORE, count - first)
-            faults = _kill_on(place, swarm, engine=engine, kills=kills, random=random)
+            database = place_of(engine, base, first)
+            faults = _kill_on(place, swarm, engine=engine, database=database, kills=kills, random=random)
             happened += tally(read_logs(place))
             if show is not None:
                 show(first + kills)
@@ -49,8 +52,8 @@ def kill_loop(
     return [], happened
 
 
-def _kill_on(place: Path, swarm: Swarm, *, engine: str, kills: int, random: Random) -> list[str]:
-    dead, database = list[str](), str(place / "teamster.db")
+def _kill_on(place: Path, swarm: Swarm, *, engine: str, database: str, kills: int, random: Random) -> list[str]:
+    dead: list[str] = []
     for number in range(kills):
         log = place / f"w{number}.log"
         pid = swarm.start(
@@ -87,6 +90,16 @@ def _wait_for_the_moment(log: Path, random: Random) -> None:
         pause.wait(random.uniform(0, 2 * LOOK_SECONDS))
 
 
+@contextmanager
+def _base(engine: str, folder: str) -> Iterator[str]:
+    """Give what stores are made in: a folder, or a database of a server that runs that long."""
+    if engine != "postgres":
+        yield folder
+        return
+    with private_server() as server:
+        yield server.url()
+
+
 def _show(killed: int) -> None:
     if killed % SHOW_EVERY < KILLS_PER_STORE:
         sys.stdout.write(f"{killed} kills\n")
@@ -100,10 +113,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engine", choices=OPENERS, default="sqlite")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _base(options.engine, folder) as base:
         faults, happened = kill_loop(
             Path(folder),
             engine=options.engine,
+            base=base,
             count=options.count,
             seed=options.seed,
             show=_show,

@@ -15,7 +15,7 @@ SEED = 1
 @pytest.mark.req("DC-cas", "DC-own", "DC-end")
 def test_whatever_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     """SIGKILL at random moments: while the file is made, in transactions, between them, in recoveries."""
-    faults, happened = kill_loop(tmp_path, engine="sqlite", count=KILLS, seed=SEED)
+    faults, happened = kill_loop(tmp_path, engine="sqlite", base=str(tmp_path), count=KILLS, seed=SEED)
 
     assert faults == []
     seldom = ("claim", "start", "complete", "ends", "submitted", "lost")

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
 from typing import Any, Final
 
 from contracts.store_world import draft, file, waits
+from faults.openers import OPENERS
 from simulation.defects import FOUND_BY_HISTORIES
 from teamster.artifacts import attempt_folder, batch_meta_path, superseded_folder
 from teamster.kit import SystemClock, sha256
@@ -51,7 +52,6 @@ from teamster.store import (
     Stall,
     Start,
     Store,
-    open_sqlite,
 )
 
 TTL_SECONDS: Final = 1.0
@@ -59,10 +59,8 @@ BATCH_ITEMS: Final = 6
 RENEWALS_PER_TTL: Final = 3
 LOOKED_AT_MAX: Final = 20
 REMEMBERED_MAX: Final = 20
+ZOMBIE_TRIES: Final = 5
 ERROR: Final = {"message": "it broke"}
-OPENERS: Final[Mapping[str, Callable[[str], Store]]] = MappingProxyType(
-    {"sqlite": lambda place: open_sqlite(Path(place))}
-)
 
 
 def drafts_of(batch_id: str) -> tuple[ItemDraft, ...]:
@@ -88,9 +86,13 @@ def work(
     """Hammer until the time is over. `dead`: shifts that are known to be dead, to be ended first."""
     if defect:
         FOUND_BY_HISTORIES[defect](setattr)
+    stops: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: stops.append(number))  # noqa: ARG005 - the seam's shape
     store = OPENERS[engine](place)
     try:
-        Worker(store, log=Path(log), name=name, random=Random(seed)).run(seconds=seconds, dead=dead)  # noqa: S311
+        Worker(store, log=Path(log), name=name, random=Random(seed)).run(  # noqa: S311
+            seconds=seconds, dead=dead, stops=stops
+        )
     finally:
         store.close()
 
@@ -109,14 +111,14 @@ class Worker:
         self.old: list[Item] = []
         self.said: list[Change] = []
 
-    def run(self, *, seconds: float, dead: Sequence[str]) -> None:
-        """Do one thing after the other."""
+    def run(self, *, seconds: float, dead: Sequence[str] = (), stops: Sequence[int] = ()) -> None:
+        """Do one thing after the other, until the time is over or somebody says stop."""
         until = self.clock.now().boot_seconds + seconds
         for shift in dead:
             self.end(ShiftId(shift))
         acts = {self.claim: 6, self.owner: 14, self.again: 2, self.zombie: 3, self.recover: 3, self.steer: 2}
         acts |= {self.cancel: 1, self.deliver: 3, self.submit: 1}
-        while self.clock.now().boot_seconds < until:
+        while not stops and self.clock.now().boot_seconds < until:
             try:
                 self.keep_shift()
                 self.random.choices(list(acts), weights=list(acts.values()))[0]()
@@ -201,24 +203,20 @@ class Worker:
         if not self.held:
             return
         item = self.random.choice(self.held)
-        change = self.change(item, replace_rev=None)
+        change = self.change(item)
         (answer,) = self.apply([change])
-        if answer.item is None:
-            self.held.remove(item)
-            self.old.append(item)
-        else:
-            self.held.remove(item)
-            self.held += [answer.item] if answer.item.status in OWNED_STATUSES else []
-            self.old.append(item)
+        self.held.remove(item)
+        self.held += [answer.item] if answer.item is not None and answer.item.status in OWNED_STATUSES else []
+        self.old = [*self.old, item][-REMEMBERED_MAX:]
         self.said = [*self.said, change][-REMEMBERED_MAX:]
 
-    def change(self, item: Item, *, replace_rev: int | None) -> Change:
+    def change(self, item: Item) -> Change:
         """Draft what an owner would do next."""
         assert item.claim_token is not None
         guard = Guard(
             item_id=item.item_id,
             claim_token=item.claim_token,
-            rev=replace_rev or item.rev,
+            rev=item.rev,
             request_id=RequestId(self.fresh("request")),
         )
         if item.status is ItemStatus.CLAIMED:
@@ -242,13 +240,15 @@ class Worker:
             self.apply([self.random.choice(self.said)])
 
     def zombie(self) -> None:
-        """Write with an old token and the rev of now."""
-        if not self.old:
-            return
-        item = self.random.choice(self.old)
-        fresh = self.store.get(item.item_id)
-        assert fresh is not None, f"{item.item_id} was acknowledged and is gone"
-        self.apply([self.change(item, replace_rev=fresh.rev)])
+        """Write with an old token and the rev of now, best about something that somebody else owns."""
+        for item in self.random.sample(self.old, min(len(self.old), ZOMBIE_TRIES)):
+            fresh = self.store.get(item.item_id)
+            assert fresh is not None, f"{item.item_id} was acknowledged and is gone"
+            if fresh.status in OWNED_STATUSES and fresh.claim_token != item.claim_token:
+                self.apply([self.change(replace(fresh, claim_token=item.claim_token))])
+                return
+        if self.old:
+            self.apply([self.change(self.random.choice(self.old))])
 
     def apply(self, changes: Sequence[Change]) -> Sequence[Answer]:
         """Write, and tell each answer."""

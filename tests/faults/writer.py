@@ -33,7 +33,7 @@ def write(*, place: str, log: str, name: str, seed: int, seconds: float) -> None
         random = Random(seed)  # noqa: S311 - a choice, not a secret
         writer = Writer(store, log=Path(log), name=name, random=random)
         writer.root, writer.outbox, writer.canary = root, outbox, canary
-        writer.run(seconds=seconds, dead=())
+        writer.run(seconds=seconds)
 
 
 def _careless(root: Root) -> SqliteStore:

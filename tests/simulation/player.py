@@ -19,6 +19,7 @@ from teamster.model import (
     Event,
     FileDraft,
     Item,
+    OutboxRow,
     ShiftId,
     TeamsterError,
 )
@@ -34,6 +35,7 @@ from teamster.store import (
     Needs,
     Stall,
     Start,
+    Submission,
 )
 
 NAMES: Final = [f"n{number}" for number in range(6)]
@@ -306,7 +308,7 @@ def _altered(change: Change) -> Change:
             return replace(change, error={"message": "another"})
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any) -> Any:  # noqa: C901 - one case for each kind of value
     """Return a value without what is random, and without the difference between lists and tuples."""
     match value:
         case Told():
@@ -315,15 +317,19 @@ def plain(value: Any) -> Any:
             return value if value.claim_token is None else replace(value, claim_token=SOME_TOKEN)
         case Event():
             return replace(value, event_id="", data={**value.data, "claim_token": None})
+        case OutboxRow():
+            return replace(value, seq=0)  # a sequence may have gaps where a transaction was rolled back
         case Answer(refusal=refusal) if refusal is not None:
             return type(refusal)
         case Answer():
-            return (plain(value.item), value.replayed, value.rows)
+            return (plain(value.item), value.replayed, plain(value.rows))
         case list() | tuple():
             return [plain(each) for each in value]
+        case Submission():
+            return (value.batch, value.created, plain(value.rows))
         case dict():
             return {name: plain(each) for name, each in value.items()}
         case _ if hasattr(value, "item"):
-            return [plain(value.item), getattr(value, "parents", None), getattr(value, "rows", None)]
+            return [plain(value.item), getattr(value, "parents", None), plain(getattr(value, "rows", None))]
         case _:
             return value
