@@ -282,7 +282,7 @@ def measure_enqueue(store: Store, size: Size, floor: float) -> Iterator[Figure]:
     )
 
 
-def measure_present(folder: Path, size: Size, floor: float) -> Iterator[Figure]:
+def measure_present(folder: Path, size: Size) -> Iterator[Figure]:
     """Measure claims and whole cycles with more and more finished items present, each on a copy of its own."""
     full, finished, claims_at_few = folder / "full.db", 0, 0.0
     for present in size.present:
@@ -301,7 +301,7 @@ def measure_present(folder: Path, size: Size, floor: float) -> Iterator[Figure]:
             floor=claims_at_few,
             target=FULL_STORE_TARGET,
         )
-        yield from measure_cycles(full, size, floor, present)
+        yield from measure_cycles(full, size, measure_floor(folder, size.seconds), present)
 
 
 def copy_of(path: Path) -> Path:
@@ -339,12 +339,12 @@ def measure_renewals(folder: Path, size: Size, floor: float) -> Figure:
 
 
 def measure(folder: Path, size: Size) -> Iterator[Figure]:
-    """Measure everything; the floor is the mean of one before and one after."""
-    before = measure_floor(folder, size.seconds)
-    yield Figure(name="bare_commits_per_second", value=before, unit="1/s")
+    """Measure everything; each part has a floor that was measured just before it."""
+    floor = measure_floor(folder, size.seconds)
+    yield Figure(name="bare_commits_per_second", value=floor, unit="1/s")
     with contextlib.closing(open_sqlite(folder / "enqueue.db", names=names)) as store:
-        yield from measure_enqueue(store, size, before)
-    yield from measure_present(folder, size, before)
+        yield from measure_enqueue(store, size, floor)
+    yield from measure_present(folder, size)
     yield measure_renewals(folder, size, measure_floor(folder, size.seconds))
 
 
