@@ -42,8 +42,9 @@ bench: $(VENV)/.base ## Run the benchmark programs; their figures stand beside a
 conformance: $(VENV)/.dev ## Print every requirement with the tests that prove it: a report, not a gate
 	@$(BIN)/python scripts/conformance.py
 
-docs: $(VENV)/.dev ## Write the generated pages again: docs/states.md
+docs: $(VENV)/.dev ## Write what is generated again: docs/states.md, schemas/, the tables of docs/contract-v1.md
 	@$(BIN)/python scripts/states.py
+	@$(BIN)/python scripts/schemas.py
 
 faults-store: $(VENV)/.dev ## Kill a worker of the store COUNT times (1000), and check the store after each
 	@PYTHONPATH=tests:. $(BIN)/python tests/faults/kill_store.py $(COUNT)

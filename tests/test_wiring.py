@@ -13,7 +13,8 @@ import pytest
 from operations.place import Place
 from teamster.model import UsageError
 from teamster.operations import verify
-from teamster.wiring import Wiring
+from teamster.settings import settings_from
+from teamster.wiring import Wiring, shared
 
 
 def call(*arguments: str, cwd: Path, flags: tuple[str, ...] = (), **env: str) -> subprocess.CompletedProcess[str]:
@@ -98,3 +99,33 @@ def test_closed_standard_streams_are_filled_before_anything_is_opened(tmp_path: 
 
     assert closed.returncode == 0
     assert verify(place.harness).is_clean
+
+
+def test_agents_end_before_another_host_may_take_their_items() -> None:
+    """On one host they may stay for longer: the next harness of that host finds them."""
+    settings = settings_from({"TEAMSTER_STORE": "postgresql://db.example/queue", "TEAMSTER_SHIFT_TTL_SECONDS": "60"})
+
+    assert shared(settings).orphan_seconds_max == 48
+    assert shared(settings_from({})) == settings_from({})
+
+
+def test_a_server_that_is_away_is_named_without_its_password(tmp_path: Path) -> None:
+    """Exit 3: the world failed, and a later try may do. Nothing is shown that opens the door."""
+    away = "postgresql://me:s3cret@127.0.0.1:1/queue"
+
+    ended = call(
+        "run", "-p", "x", "--root", str(tmp_path / "root"), cwd=tmp_path, TEAMSTER_STORE=away, OPENAI_API_KEY="sk-x"
+    )
+
+    assert ended.returncode == 3, ended.stderr
+    assert "postgresql://me@127.0.0.1:1/queue can't be reached" in ended.stderr.replace("\n", " ")
+    assert "s3cret" not in ended.stdout + ended.stderr
+
+
+def test_a_value_that_is_no_url_is_refused_without_being_repeated(tmp_path: Path) -> None:
+    """Exit 2: it may be a password in the wrong place."""
+    ended = call("run", "-p", "x", cwd=tmp_path, HOME=str(tmp_path), TEAMSTER_STORE="s3cret")
+
+    assert ended.returncode == 2
+    assert "TEAMSTER_STORE" in ended.stderr
+    assert "s3cret" not in ended.stdout + ended.stderr

@@ -17,13 +17,25 @@ from typing import Final
 import structlog
 
 from teamster import __version__
-from teamster.agents import agents_by_name
-from teamster.artifacts import DATABASES, WORKSPACES, Outbox, Root, open_root
+from teamster.agents import LOGIN_FILE, CodexLogin, agents_by_name
+from teamster.artifacts import CREDENTIALS, DATABASES, WORKSPACES, Credentials, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
-from teamster.operations import Harness, RootChoice, choose_root, defaults_of, require_root
+from teamster.operations import (
+    Configuration,
+    Harness,
+    Reloading,
+    RootChoice,
+    choose_root,
+    configuration,
+    defaults_of,
+    find_config,
+    read_config,
+    require_root,
+)
 from teamster.process import (
+    Flushers,
     end_harness,
     host_id,
     open_host,
@@ -34,12 +46,14 @@ from teamster.process import (
     spawn_daemon,
 )
 from teamster.rehearsal import start_model
+from teamster.runner import LoginBroker, Logins, renew_by_program
 from teamster.settings import Settings, settings_from
 from teamster.store import Store, open_postgres, open_sqlite
 from teamster.workspace import Workspaces
 
 DATABASE: Final = f"{DATABASES}/teamster.sqlite"
 NURSERY_LOG: Final = f"{DATABASES}/nursery.log"
+AWAY_OF_TTL: Final = 0.8  # the rest is for a slow answer, the kill, and clocks that drift
 SCHEMA: Final = "teamster"  # on a database that many roots share
 MODEL_FOLDER: Final = "model"
 CODEX_HOME_VARIABLE: Final = "CODEX_HOME"
@@ -78,6 +92,10 @@ class Wiring:
             raise UsageError("the folder that you are in is gone", hint="cd to another one") from error
         return cls(env=dict(os.environ), cwd=cwd, clock=SystemClock(), names=RandomNames())
 
+    def configuration(self, *, slots: int | None = None) -> Configuration:
+        """Say what holds for each setting, and where its value comes from."""
+        return configuration(env=self.env, cwd=self.cwd, flags={"slots": slots})
+
     def desk(self, root: Path | None, *, slots: int | None = None, rehearsal: bool = False) -> Desk:
         """Say what holds for a table under a root, or under the rehearsal beside it; open nothing."""
         choice = self._rehearsal_choice(root) if rehearsal else self._choice(root)
@@ -92,7 +110,7 @@ class Wiring:
                 f"{choice.path} is a rehearsal's root: its steps are for the scripted model",
                 hint=f"go on with it: teamster rehearse TABLE --root {choice.rehearses}",
             )
-        return self._site(choice, self._settings(slots))
+        return self._site(choice, self._settings(slots), slots=slots)
 
     def look(self, root: Path | None) -> Site:
         """Open a root to look at; one that isn't there is refused."""
@@ -109,21 +127,27 @@ class Wiring:
             settings,
             codex_arguments=model.codex_arguments(),
             codex_configuration=None,
+            codex_login=None,
             key_variable=model.key_variable,
             key=model.key,
             agent_env=model.agent_env(settings.agent_env),
         )
-        return Rehearsal(site=self._site(choice, settings), model_url=model.base_url)
+        return Rehearsal(site=self._site(choice, settings, slots=slots), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the environment says, and the user's own Codex configuration where there is one.
+        """Take what the operator's file and the environment say, and the user's own Codex configuration and login.
 
         A link to a file that isn't there would let Codex make it.
         """
-        home = self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex"))
-        configuration = self.cwd / home / "config.toml"
-        found = configuration if configuration.is_file() else None
-        return replace(settings_from(self.env, slots=slots), codex_configuration=found)
+        home = self.cwd / (self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex")))
+        file = read_config(env=self.env, cwd=self.cwd)
+        settings = settings_from(self.env, file=file, flags={"slots": slots})
+        configuration, login = home / "config.toml", home / LOGIN_FILE
+        return replace(
+            settings,
+            codex_configuration=configuration if configuration.is_file() else None,
+            codex_login=login if settings.key is None and login.is_file() else None,
+        )
 
     def _choice(self, root: Path | None) -> RootChoice:
         return choose_root(root, env=self.env, cwd=self.cwd)
@@ -131,10 +155,11 @@ class Wiring:
     def _rehearsal_choice(self, root: Path | None) -> RootChoice:
         return self._choice(root).for_rehearsal()
 
-    def _site(self, choice: RootChoice, settings: Settings) -> Site:
+    def _site(self, choice: RootChoice, settings: Settings, *, slots: int | None = None) -> Site:
         # What is rehearsed lies apart on a shared database too: a real harness would run it.
         schema = SCHEMA if choice.rehearses is None else f"{SCHEMA}_rehearsal"
-        return Site(harness=self.harness(choice.path, settings, schema=schema), choice=choice)
+        harness = self.harness(choice.path, shared(settings), slots=slots, schema=schema)
+        return Site(harness=harness, choice=choice)
 
     def _store_opener(self, root: Root, settings: Settings, *, host: str, schema: str) -> Callable[[], Store]:
         if settings.store_url is None:
@@ -148,11 +173,12 @@ class Wiring:
             limits=settings.store_limits,
         )
 
-    def harness(self, path: Path, settings: Settings, *, schema: str = SCHEMA) -> Harness:
-        """Build everything that works on one root."""
+    def harness(self, path: Path, settings: Settings, *, slots: int | None = None, schema: str = SCHEMA) -> Harness:
+        """Build everything that works on one root; `slots` was asked for by an option, which wins over the file."""
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
         git = shutil.which("git", path=self.env.get("PATH"))
+        codex = _codex_program(settings, self.env)
         return Harness(
             root=root,
             settings=settings,
@@ -161,7 +187,7 @@ class Wiring:
             host_id=HostId(host),
             runner_id=RunnerId(f"runner-{host}"[:64]),
             identity=own_identity(),
-            agents=agents_by_name(codex_program=_codex_program(settings, self.env)),
+            agents=agents_by_name(codex_program=codex),
             environment={
                 "teamster_version": __version__,
                 "python": platform.python_version(),
@@ -169,7 +195,7 @@ class Wiring:
             },
             open_store=self._store_opener(root, settings, host=host, schema=schema),
             open_host=lambda: open_host(clock=self.clock, log=root.at(NURSERY_LOG)),
-            open_outbox=lambda: Outbox(root),
+            open_outbox=lambda: _outbox(root),
             workspaces=Workspaces(
                 root.at(WORKSPACES),
                 tools=run_tool,
@@ -180,7 +206,37 @@ class Wiring:
             liveliness=open_liveliness(),
             end_harness=end_harness,
             jitter=random.SystemRandom().random,
+            reloading=Reloading(find_config(env=self.env, cwd=self.cwd), lambda: self.configuration(slots=slots)),
+            logins=_logins(settings, root, codex_program=codex, clock=self.clock),
         )
+
+
+def _logins(settings: Settings, root: Root, *, codex_program: str, clock: Clock) -> Logins:
+    """Lend the user's login, where there is one and no key."""
+    if settings.codex_login is None:
+        return Logins()
+    dialect = CodexLogin(codex_program)
+    broker = LoginBroker(
+        Credentials(settings.codex_login, root.at(CREDENTIALS)),
+        dialect=dialect,
+        renew=renew_by_program(dialect, settings.agent_env),
+        clock=clock,
+    )
+    return Logins({"codex": broker})
+
+
+def _outbox(root: Root) -> Outbox:
+    flushers = Flushers()
+    return Outbox(root, flush_paths=flushers, at_close=flushers.close)
+
+
+def shared(settings: Settings) -> Settings:
+    """Return what holds where other hosts may take over: no agent outlives the lease under which it was started."""
+    if settings.store_url is None:
+        return settings
+    return replace(
+        settings, orphan_seconds_max=min(settings.orphan_seconds_max, AWAY_OF_TTL * settings.shift_ttl_seconds)
+    )
 
 
 def _codex_program(settings: Settings, env: Mapping[str, str]) -> str:

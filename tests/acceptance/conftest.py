@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from acceptance.bare_codex import BareCodex
 from acceptance.filed import FiledBatch, batch_under
 from acceptance.playing import CHECKOUT, Played, play
+from acceptance.rehearsing import Rehearse
 from teamster.kit import FileLock
+from teamster.process import spawn_daemon
+from teamster.rehearsal import start_model, stop_model
 
 RECORD = "played.json"
+MODEL_IDLE_SECONDS_MAX = 60.0
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +39,23 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
 def batch(played: Played) -> FiledBatch:
     """Return what the demo left behind."""
     return batch_under(played.root)
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> Iterator[BareCodex]:
+    """Return a Codex without us around it."""
+    folder = tmp_path / "model"
+    model = start_model(folder=folder, scenario=None, spawn=spawn_daemon, idle_seconds_max=MODEL_IDLE_SECONDS_MAX)
+    yield BareCodex(folder=tmp_path, model=model)
+    stop_model(folder)
+
+
+@pytest.fixture
+def rehearse(tmp_path: Path) -> Iterator[Rehearse]:
+    """Return what plays a table of one batch with a scenario."""
+    rehearsal = Rehearse(tmp_path)
+    yield rehearsal
+    stop_model(rehearsal.root / "model")
 
 
 def _lay_out(folder: Path) -> None:

@@ -109,7 +109,7 @@ class FiledBatch:
 
 def batch_under(root: Path) -> FiledBatch:
     """Return the one batch of a root."""
-    (path,) = (root / "runs").iterdir()
+    (path,) = (root / "runs").glob("[!_]*")
     return FiledBatch(root=root, path=path)
 
 

@@ -4,56 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from acceptance.bare_codex import BareCodex
 from acceptance.filed import FiledBatch, batch_under, sha256, turns_in
-from acceptance.playing import TEAMSTER, Played, play, teamster
-from teamster.process import spawn_daemon
-from teamster.rehearsal import start_model, stop_model
+from acceptance.playing import teamster
+from acceptance.rehearsing import Rehearse
 
-MODEL_IDLE_SECONDS_MAX = 60.0
-GOAL = " ".join(["This batch shows what becomes of a base when others go on from it."] * 12)
-BRANCHES = ("left", "middle", "right")
-
-
-@pytest.fixture
-def codex(tmp_path: Path) -> Iterator[BareCodex]:
-    """Return a Codex without us around it."""
-    folder = tmp_path / "model"
-    model = start_model(folder=folder, scenario=None, spawn=spawn_daemon, idle_seconds_max=MODEL_IDLE_SECONDS_MAX)
-    yield BareCodex(folder=tmp_path, model=model)
-    stop_model(folder)
-
-
-@pytest.fixture
-def rehearse(tmp_path: Path) -> Iterator[Rehearse]:
-    """Return what plays a table of one batch with a scenario."""
-    rehearsal = Rehearse(tmp_path)
-    yield rehearsal
-    stop_model(rehearsal.root / "model")
-
-
-class Rehearse:
-    """Plays a table in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.root = folder / "root.rehearsal"
-
-    def __call__(self, jobs: list[Any], rules: list[Any]) -> Played:
-        """Play it to its end."""
-        (self.folder / "work").mkdir()
-        policy = {"skip_git_repo_check": True, "sandbox": "read-only"}
-        table = {"batch_goal_summary": GOAL, "working_root": "work", "execution_policy": policy, "jobs": jobs}
-        (self.folder / "table.json").write_text(json.dumps(table), encoding="utf-8")
-        (self.folder / "scenario.yaml").write_text(json.dumps({"rules": rules}), encoding="utf-8")
-        argv = [*TEAMSTER, "rehearse", "table.json", "--scenario", "scenario.yaml", "--root", "root"]
-        return play(argv, cwd=self.folder, root=self.root)
+BRANCHES = ("first_way", "second_way", "third_way", "fourth_way", "fifth_way")
 
 
 def branch_twice(codex: BareCodex, *, own_databases: bool) -> tuple[Path, list[Path], list[int]]:
@@ -91,7 +51,7 @@ def test_databases_of_its_own_keep_a_resume_in_its_copy(codex: BareCodex) -> Non
 
 
 @pytest.mark.req("PH-10.1", "PH-7.4", "PH-8.2.1e")
-def test_three_branches_in_parallel_have_exactly_their_own_turns(rehearse: Rehearse) -> None:
+def test_five_branches_in_parallel_have_exactly_their_own_turns(rehearse: Rehearse) -> None:
     """From one base, at the same time, and the base keeps every byte; it was made without an event log, too."""
     trunk = [
         {"step_id": "first", "prompt": "Begin."},
@@ -141,7 +101,8 @@ def _check_base(batch: FiledBatch) -> None:
 
 DAMAGES = {
     "appended": ("codex_home/sessions/*/*/*/*.jsonl", 'chmod u+w "$1" && echo "{}" >>"$1"', "is not what was sealed"),
-    "removed": ("codex_home/sessions/*/*/*/*.jsonl", 'rm -f "$1"', "can't be copied"),
+    "cut": ("codex_home/sessions/*/*/*/*.jsonl", 'chmod u+w "$1" && truncate -s -1 "$1"', "was cut"),
+    "removed": ("codex_home/sessions/*/*/*/*.jsonl", 'rm -f "$1"', "is missing"),
     "forgotten": (".teamster/session.json", 'rm -f "$1"', "can't be read"),
 }
 

@@ -45,6 +45,8 @@ SETTINGS: Final = (
     "--config",
     "check_for_update_on_startup=false",
     "--config",
+    'cli_auth_credentials_store="file"',
+    "--config",
     'projects={"/repo"={trust_level="trusted"}}',
 )
 ROLLOUT: Final = f"sessions/2026/11/19/rollout-2026-11-19T20-54-53-{THREAD}.jsonl"
@@ -247,9 +249,31 @@ def test_a_session_is_its_rollouts_and_nothing_else() -> None:
     assert [name for name in names if CODEX.is_session_file(name)] == [f"{ROLLOUT}.zst", ROLLOUT, other]
 
 
+def test_a_thread_that_goes_on_in_another_file_is_both() -> None:
+    """The first file alone ends in the middle; a fork may begin at either."""
+    part = "01a1f597-4370-79b2-a48a-000000000001"
+    later = ROLLOUT.replace(".jsonl", f"_{part}.jsonl")
+
+    assert CODEX.closure([later, ROLLOUT], THREAD) == tuple(sorted([ROLLOUT, later]))
+    assert CODEX.closure([later, ROLLOUT], part) == (later,)
+    assert CODEX.is_session_file(later)
+
+
 @pytest.mark.parametrize(
     ("first_line", "parent"),
     [
+        (
+            json.dumps(
+                {
+                    "type": "session_meta",
+                    "payload": {
+                        "forked_from_id": "01a1f597-4370-79b2-a48a-000000000000",
+                        "history_base": {"thread_id": THREAD},
+                    },
+                }
+            ).encode(),
+            THREAD,
+        ),
         (json.dumps({"type": "session_meta", "payload": {"forked_from_id": THREAD}}).encode() + b"\n", THREAD),
         (json.dumps({"type": "session_meta", "payload": {"id": THREAD}}).encode(), None),
         (json.dumps({"type": "session_meta", "payload": {"forked_from_id": "../../etc"}}).encode(), None),
@@ -259,7 +283,7 @@ def test_a_session_is_its_rollouts_and_nothing_else() -> None:
         (b" " * FIRST_LINE_BYTES_MAX + b"{}", None),
         (b"", None),
     ],
-    ids=["fork", "root", "no-uuid", "other-type", "no-text", "deep", "endless", "empty"],
+    ids=["fork of a part", "fork", "root", "no-uuid", "other-type", "no-text", "deep", "endless", "empty"],
 )
 def test_a_fork_names_the_thread_that_it_needs(first_line: bytes, parent: str | None) -> None:
     """A fork's rollout alone can't be resumed."""

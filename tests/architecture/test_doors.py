@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "teamster"
-NURSERY = PACKAGE / "process" / "nursery.py"
+RUN_BY_PATH = [PACKAGE / "process" / "nursery.py", PACKAGE / "kit" / "flushing.py"]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = sorted(folder.name for folder in PACKAGE.iterdir() if (folder / "__init__.py").is_file())
 DOOR_PARTS = 2  # teamster.<room>
@@ -47,10 +47,10 @@ def test_other_rooms_are_entered_by_their_door(path: Path) -> None:
     assert behind_doors == []
 
 
-@pytest.mark.skipif(not NURSERY.exists(), reason="the nursery is not there yet")
-def test_the_nursery_needs_the_standard_library_alone() -> None:
-    """It is run by its path with `-I -S`: anything else isn't there, and would double its memory."""
-    assert {name.split(".")[0] for name in imported_by(NURSERY)} <= sys.stdlib_module_names
+@pytest.mark.parametrize("path", RUN_BY_PATH, ids=named)
+def test_a_program_that_is_run_by_its_path_needs_the_standard_library_alone(path: Path) -> None:
+    """With `-I -S` anything else isn't there, and would double its memory."""
+    assert {name.split(".")[0] for name in imported_by(path)} <= sys.stdlib_module_names
 
 
 @pytest.mark.parametrize("room", ROOMS)

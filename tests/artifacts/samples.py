@@ -9,6 +9,7 @@ from pathlib import Path
 
 from teamster.artifacts import (
     AttemptFile,
+    HarnessConfig,
     Outbox,
     ResolvedResume,
     Root,
@@ -21,6 +22,8 @@ from teamster.artifacts import (
     current_path,
     draft,
     freeze_attempt,
+    harness_config_path,
+    harness_config_version_path,
     manifest_draft,
     meta,
     open_root,
@@ -56,6 +59,15 @@ from teamster.model import (
 START = datetime(2026, 1, 14, 17, 30, tzinfo=UTC)
 GOAL = "Show that a runs store keeps what it promises. " * 20
 BATCH = BatchId("b1")
+CONFIG = HarnessConfig.of(
+    program_version="test",
+    execution_policy={},
+    timeouts={},
+    retries={},
+    heartbeat_stale_after_seconds=2700.0,
+    limits={},
+    choices={},
+)
 FIRST = StepKey(BATCH, JobId("j1"), StepId("s1"))
 SECOND = StepKey(BATCH, JobId("j1"), StepId("s2"))
 OTHER = StepKey(BATCH, JobId("j2"), StepId("s1"))
@@ -129,9 +141,13 @@ class Writer:
     def submit(self, *steps: StepKey) -> None:
         """Keep the record of a batch."""
         record = batch_meta(
-            table(*steps).to_json(), submitted_at=START, harness_config_version="1", effective_defaults={}
+            table(*steps).to_json(), submitted_at=START, harness_config_version=CONFIG.version, effective_defaults={}
         )
-        self.deliver(draft(batch_meta_path(BATCH), document(record)))
+        self.deliver(
+            draft(batch_meta_path(BATCH), document(record)),
+            draft(harness_config_version_path(CONFIG.version), document(CONFIG.version_document())),
+            draft(harness_config_path(), document(CONFIG.snapshot(written_at=START, runners=[]))),
+        )
 
     def begin(
         self, step: StepKey, *, run_id: str | None = None, source: Attempt | None = None, seconds: int = 0

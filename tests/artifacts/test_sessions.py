@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from backports import zstd
 
-from teamster.artifacts import Sealed, SealedFile, first_line, is_unchanged, remove_links, restore, seal, session_files
+from teamster.artifacts import (
+    BaseChanged,
+    NotSealable,
+    Sealed,
+    SealedFile,
+    first_line,
+    is_unchanged,
+    remove_links,
+    restore,
+    seal,
+    session_files,
+    sessions,
+    witness,
+)
+from teamster.artifacts.copying import copy_content
 from teamster.model import WorldError
 
 ROLLOUT = "sessions/2026/rollout-1.jsonl"
+
+
+@pytest.fixture(autouse=True)
+def _as_a_new_process() -> Iterator[None]:
+    """Know nothing of what another test has read."""
+    witness.forget()
+    yield
+    witness.forget()
 
 
 @pytest.fixture
@@ -61,6 +86,31 @@ def test_a_first_line_is_read_without_the_rest(home: Path) -> None:
         first_line(home, "../outside", bytes_max=10)
 
 
+def test_a_first_line_is_unpacked_where_it_is_packed(home: Path) -> None:
+    """Codex packs what nobody used for long; its first line says all the same what it was forked from."""
+    line = b'{"type":"session_meta"}' + b" " * 30_000
+    packed = home / "sessions/2026/old.jsonl.zst"
+    packed.write_bytes(zstd.compress(line + b"\n" + os.urandom(1 << 20)))
+
+    assert first_line(home, "sessions/2026/old.jsonl.zst", bytes_max=1 << 20) == line
+    assert len(first_line(home, "sessions/2026/old.jsonl.zst", bytes_max=100)) == 100
+    harmed = (b"", b"no frame at all", packed.read_bytes()[:40])
+    for content in harmed:
+        packed.write_bytes(content)
+        with pytest.raises(WorldError, match="can't be read"):
+            first_line(home, "sessions/2026/old.jsonl.zst", bytes_max=1 << 20)
+
+
+def test_a_packed_file_can_not_take_the_memory(home: Path) -> None:
+    """What a frame says that unpacking needs is what an agent wrote there."""
+    options = {int(zstd.CompressionParameter.window_log): 27, int(zstd.CompressionParameter.content_size_flag): 0}
+    packer = zstd.ZstdCompressor(options=options)
+    (home / "large.zst").write_bytes(packer.compress(b"x" * (1 << 20)) + packer.flush())
+
+    with pytest.raises(WorldError, match="can't be read"):
+        first_line(home, "large.zst", bytes_max=100)
+
+
 @pytest.mark.req("PH-7.4")
 def test_a_base_is_copied_whole_and_its_source_stays_as_it_was(home: Path, tmp_path: Path) -> None:
     """Whoever resumes appends to its own copy: a hard link would append to the source."""
@@ -90,26 +140,139 @@ def test_three_branches_of_one_base_do_not_see_each_other(home: Path, tmp_path: 
     assert is_unchanged(home, sealed)
 
 
-@pytest.mark.parametrize("damage", ["grown", "other", "gone", "link", "folder"])
-def test_a_base_that_changed_is_seen_and_not_resumed(home: Path, tmp_path: Path, damage: str) -> None:
+DAMAGES = {
+    "grown": "was touched",
+    "other": "was touched",
+    "same size and time": "was touched",
+    "cut": "was cut",
+    "gone": "is missing",
+    "link": "was touched",
+    "folder": "was touched",
+    "pipe": "was touched",
+    "its folder": "is missing",
+}
+
+
+@pytest.mark.req("PH-7.4", "PH-10.1")
+@pytest.mark.parametrize("known", [True, False], ids=["read before", "never read"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_base_that_changed_is_named_and_not_resumed(home: Path, tmp_path: Path, damage: str, *, known: bool) -> None:
     """A resume from another history looks right and is wrong."""
     sealed = seal(home, [ROLLOUT])
-    place = home / ROLLOUT
-    content = place.read_bytes()
-    place.unlink()
+    if not known:
+        witness.forget()
+    harm(home / ROLLOUT, damage, spare=tmp_path / "same")
+
+    assert not is_unchanged(home, sealed)
+    with pytest.raises(BaseChanged, match=f"rollout-1.*{DAMAGES[damage]}"):
+        restore(home, sealed, tmp_path / "fresh")
+    assert session_files(tmp_path / "fresh") == ()
+
+
+def harm(place: Path, damage: str, *, spare: Path) -> None:
+    """Do something to a sealed file."""
+    content, found = place.read_bytes(), place.stat()
+    if damage == "its folder":
+        place.parent.rename(spare)
+        return
+    if damage not in {"grown", "cut", "same size and time"}:
+        place.unlink()
+    else:
+        place.chmod(0o600)
     match damage:
         case "grown":
             place.write_bytes(content + b"more\n")
+        case "cut":
+            os.truncate(place, len(content) - 1)
         case "other":
             place.write_bytes(content[::-1])
+        case "same size and time":
+            place.write_bytes(content[::-1])
+            os.utime(place, ns=(found.st_atime_ns, found.st_mtime_ns))
         case "link":
-            (tmp_path / "same").write_bytes(content)
-            place.symlink_to(tmp_path / "same")
+            spare.write_bytes(content)
+            place.symlink_to(spare)
         case "folder":
             place.mkdir()
+        case "pipe":
+            os.mkfifo(place)
 
-    assert not is_unchanged(home, sealed)
-    with pytest.raises(WorldError, match="rollout-1"):
+
+def test_what_nobody_wrote_since_is_not_read_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five branches of one base cost one reading of it; another process reads for itself."""
+    read: list[str] = []
+
+    def read_and_tell(file: Any, name: str) -> Any:
+        read.append(name)
+        return digest(file, name)
+
+    digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", read_and_tell)
+    sealed = seal(home, [ROLLOUT])
+    for branch in range(5):
+        restore(home, sealed, home.parent / f"branch-{branch}")
+        assert is_unchanged(home, sealed)
+
+    assert len(read) == 1
+    witness.forget()
+    assert is_unchanged(home, sealed)
+    assert len(read) == 2
+
+
+def test_what_is_remembered_is_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A harness that runs for months must not remember every session it ever saw."""
+    monkeypatch.setattr(witness, "KNOWN_MAX", 1)
+    seal(home, [ROLLOUT, "log/codex.log"])
+
+    assert len(witness._known) == 1
+
+
+def test_a_sealed_file_can_not_be_written_any_more(home: Path) -> None:
+    """The mode is taken away before it is hashed: nothing stands between the two."""
+    seal(home, [ROLLOUT])
+
+    assert stat.S_IMODE((home / ROLLOUT).stat().st_mode) == 0o400
+
+
+def test_a_file_with_a_second_name_is_sealed_as_a_copy(home: Path, tmp_path: Path) -> None:
+    """Who holds the other name could write into the base, and hashes would only tell afterwards."""
+    os.link(home / ROLLOUT, tmp_path / "other_name")
+    content = (home / ROLLOUT).read_bytes()
+    sealed = seal(home, [ROLLOUT])
+    with (tmp_path / "other_name").open("ab") as file:
+        file.write(b"written behind our back\n")
+
+    assert (home / ROLLOUT).read_bytes() == content
+    assert is_unchanged(home, sealed)
+    assert session_files(home) == ("log/codex.log", ROLLOUT, "sessions/2026/rollout-2.jsonl")
+
+
+def test_a_hole_that_claims_to_be_huge_is_not_sealed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte of it would be read: a terabyte of nothing would hold up every other attempt."""
+    os.truncate(home / ROLLOUT, sessions.SESSION_BYTES_MAX + 1)
+    with pytest.raises(NotSealable, match="bytes, over"):
+        seal(home, [ROLLOUT])
+
+    monkeypatch.setattr(sessions, "SESSION_BYTES_MAX", 1 << 30)
+    os.truncate(home / ROLLOUT, 3 << 20)
+    sealed = seal(home, [ROLLOUT])
+    restore(home, sealed, home.parent / "fresh")
+    assert (home.parent / "fresh" / ROLLOUT).stat().st_size == 3 << 20
+
+
+def test_a_base_that_is_written_while_it_is_copied_is_seen(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was right when it was looked at, and the copy may hold half of what came then."""
+    sealed = seal(home, [ROLLOUT])
+
+    def copy_and_write(source: int, target: int) -> str:
+        (home / ROLLOUT).chmod(0o600)
+        (home / ROLLOUT).open("ab").close()
+        return copy_content(source, target)
+
+    monkeypatch.setattr(sessions, "copy_content", copy_and_write)
+    with pytest.raises(BaseChanged, match="while it was copied"):
         restore(home, sealed, tmp_path / "fresh")
 
 

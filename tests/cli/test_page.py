@@ -96,6 +96,7 @@ def test_the_json_of_each_verb_has_the_fields_of_the_page(place: Place, teamster
     assert set(teamster("show", batch, "a", "--json").json) == keys_of("show")
     assert set(teamster("logs", batch, "a", "--json").json) == keys_of("logs")
     assert set(teamster("verify", "--json").json) == keys_of("verify")
+    assert set(teamster("config", "--json").json) == keys_of("config")
     assert set(teamster("cancel", batch, "--json").json) == keys_of("cancel")
     assert set(teamster("retry", batch, "--json").json) == keys_of("retry")
 

@@ -174,7 +174,7 @@ def test_up_claims_no_batch_whose_agent_was_not_checked_when_it_came(place: Plac
     said = ended(process)
 
     assert said.code == 130
-    assert said.err.count(f"held back {held}: codex has no key; it stays queued") == 1
+    assert said.err.count(f"held back {held}: codex has no key and no login; it stays queued") == 1
     assert place.statuses(held) == {"a.only": "ready"}
     assert place.attempts(held, "a", "only") == []
 

@@ -155,7 +155,7 @@ def test_a_batch_whose_agent_has_no_key_is_told_and_left_and_the_others_run(plac
 
     assert up.code == 2
     told = [line for line in up.err.splitlines() if line.startswith(("held back", "hint:"))]
-    assert told[0] == f"held back {held}: codex has no key; it stays queued"
+    assert told[0] == f"held back {held}: codex has no key and no login; it stays queued"
     assert told[1].startswith("hint:  set CODEX_API_KEY")
     assert len(told) == 2
     counts = {row["batch_id"]: row["counts"] for row in teamster("status", "--json").json["batches"]}
@@ -185,7 +185,7 @@ def test_a_rehearsal_warns_of_rules_that_fit_no_step(place: Place, teamster: Tea
     again = teamster("rehearse", "table.json", "--scenario", "mine.yaml", "--json")
     stop_model(place.root.with_name("root.rehearsal") / "model")
 
-    nearest = "rules[0].match: a.olny fits no step of the table; nearest is a.only"
+    nearest = "rules[1].match: a.olny fits no step of the table; nearest is a.only"
     assert (said.code, told) == (0, [f"warning: {place.folder / 'mine.yaml'}: {nearest}"])
     assert (again.err, again.json["warnings"]) == ("", [nearest])
 
@@ -330,5 +330,5 @@ def test_a_prompt_without_a_key_starts_nothing(teamster: Teamster) -> None:
     said = teamster("run", "-p", "mend the failing test")
 
     assert said.code == 2
-    assert "codex has no key" in said.err
+    assert "codex has no key and no login" in said.err
     assert "teamster rehearse" in said.err

@@ -17,6 +17,7 @@ from contracts.store_intake import (
 )
 from contracts.store_moves import MoveContract, RepeatContract
 from contracts.store_steering import AdoptionContract, LostOwnerContract, SteeringContract
+from contracts.store_vectors import VectorContract
 from contracts.store_world import World
 from teamster.store import Store
 
@@ -38,6 +39,7 @@ class StoreContract(
     FairnessContract,
     CollectionContract,
     FeedContract,
+    VectorContract,
 ):
     """One suite for all; `open_store` gives another connection to the same state with each call."""
 

@@ -7,9 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from contracts.store_world import BATCH, TTL_SECONDS, World, accepted, draft, file, ids, key, waits
+from contracts.store_world import BATCH, TTL_SECONDS, World, accepted, draft, file, ids, key, refused, waits
 from teamster.model import AttemptStatus, BatchId, ItemId, ItemStatus, JobId, ShiftId, UsageError
 from teamster.store import Complete, Needs, Waiting
+
+
+def _nest(depth: int) -> list[object]:
+    """Nest a list so deep that nobody can write it."""
+    nest: list[object] = []
+    for _ in range(depth):
+        nest = [nest]
+    return nest
 
 
 class IntakeContract:
@@ -85,6 +93,21 @@ class IntakeContract:
         seen = world.fresh(item)
         assert (seen.spec, seen.result, seen.target) == (odd, odd, {"plan_id": "é"})
         assert [row.content for row in world.store.outbox()] == [row.content for row in done.rows] == [content]
+
+    @pytest.mark.parametrize("value", [float("nan"), float("-inf"), object(), {"deep": _nest(100_000)}])
+    def test_what_json_cannot_say_is_refused_and_nothing_is_written(self, world: World, value: object) -> None:
+        """One typed error each; in a call of several the others go on."""
+        with pytest.raises(UsageError, match="not JSON"):
+            world.submit(draft("a"), replace(draft("b"), spec={"x": value}))
+        assert world.store.batches() == []
+        item = world.running("c")
+
+        wrong = Complete(guard=world.guard(item), result={"x": value})
+        right = Complete(guard=world.guard(item), result={"x": 1})
+        refusal, done = world.store.apply([wrong, right], at=world.now)
+
+        assert "not JSON" in refused(refusal, UsageError)
+        assert accepted(done).result == {"x": 1}
 
     def test_batches_are_listed_newest_first(self, world: World) -> None:
         """The one that somebody just submitted stands on top."""

@@ -17,7 +17,7 @@ from teamster.model import (
     ShiftId,
     UsageError,
 )
-from teamster.store import Adoption, Answer, Complete, Needs
+from teamster.store import Adoption, Answer, Complete, Heartbeat, Needs
 
 
 def adopt(world: World, item: Item, shift: str = "shift-b", **more: object) -> Answer:
@@ -57,6 +57,18 @@ class LostOwnerContract:
             assert "may still write" in refused(answer, LeaseLost)
 
         assert world.fresh(item) == item
+
+    @pytest.mark.req("DC-own", "DC-stall")
+    def test_a_new_boot_voids_every_lease(self, world: World) -> None:
+        """No process of an earlier boot lives: nobody waits until its leases run out, those by heartbeats neither."""
+        item = accepted(world.apply(Heartbeat(guard=world.guard(world.running()), ttl_seconds=3600)))
+        booted = replace(world.now, boot_id="boot-2")
+
+        (late,) = world.store.apply([Complete(guard=world.guard(item), result={})], at=booted)
+        lost = world.store.stall_lost(item.item_id, rev=item.rev, at=booted, error=ERROR, attempt=None)
+
+        refused(late, LeaseLost)
+        assert accepted(lost).status is ItemStatus.STALLED
 
     def test_who_knows_that_a_shift_is_dead_ends_it_first(self, world: World) -> None:
         """A free lock tells it long before the lease runs out."""

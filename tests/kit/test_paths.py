@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamster.kit import OutsideRoot, open_beneath, read_beneath
+from teamster.kit import OutsideRoot, open_beneath, paths, read_beneath
 
 
 @pytest.fixture
@@ -25,6 +25,13 @@ def root(tmp_path: Path) -> Path:
     (root / "folder-out").symlink_to(tmp_path)
     os.mkfifo(root / "fifo")
     return root
+
+
+@pytest.fixture(params=["at once", "step by step"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open with the kernel's one call, and as a kernel without it has to."""
+    if request.param == "step by step":
+        monkeypatch.setattr(paths, "_open_parts", paths.open_step_by_step)
 
 
 @pytest.mark.parametrize("relative", ["folder/file", "./folder/file", "folder//file", "folder/./file"])

@@ -48,7 +48,7 @@ def test_a_batch_without_its_agent_is_held_back_and_told_once(place: Place, told
     finally:
         store.close()
 
-    assert told == [(held, "codex has no key")]
+    assert told == [(held, "codex has no key and no login")]
     assert admission.held.keys() == {held}
     assert admission.versions == {"command": None}
 
@@ -107,7 +107,7 @@ def test_work_runs_what_it_may_and_waits_for_nothing_that_is_held_back(
 
     held, second = submitted
     assert not worked.settled
-    assert {name: error.fact for name, error in worked.held.items()} == {held: "codex has no key"}
+    assert {name: error.fact for name, error in worked.held.items()} == {held: "codex has no key and no login"}
     assert place.statuses(first) == place.statuses(second) == {"b.only": "succeeded"}
     assert place.statuses(held) == {"a.only": "ready"}
     assert [name for name, _ in told] == [held]

@@ -30,7 +30,7 @@ def test_a_command_needs_neither_key_nor_version(place: Place) -> None:
 
 
 def test_a_missing_key_is_a_mistake_of_the_caller_with_two_ways_out(place: Place) -> None:
-    with pytest.raises(UsageError, match="codex has no key") as caught:
+    with pytest.raises(UsageError, match="codex has no key and no login") as caught:
         check_agents(place.harness, ["codex"])
 
     assert "CODEX_API_KEY" in caught.value.hint

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import stat
 from dataclasses import replace
 
 import pytest
 
 from operations.place import Place, items_of, step
-from teamster.model import BatchId, UsageError
+from teamster.artifacts import Rule
+from teamster.model import BatchId, UsageError, history_faults, record_from_json
 from teamster.operations import retry, submit, verify
 from teamster.operations.submit import _batch
 
@@ -67,7 +69,7 @@ def test_files_of_a_submission_that_died_after_its_commit_are_written_by_the_nex
     table, harness = place.read(place.write("table.json", TWO)), place.harness
     store = harness.open_store()
     now = harness.clock.now()
-    assert store.submit(_batch(harness, table, now), at=now).created
+    assert store.submit(_batch(harness, store, table, now), at=now).created
     store.close()
     assert not (place.root / "runs" / table.batch_id).exists()
     assert verify(place.harness).findings == ()
@@ -103,3 +105,50 @@ def test_the_record_of_a_batch_says_what_was_asked_for_and_never_changes(place: 
     assert ran
     assert ran[0] not in before.decode()
     assert "succeeded" not in before.decode()
+
+
+@pytest.mark.req("PH-6.4a", "PH-6.4b", "PH-14")
+def test_what_the_harness_is_set_to_is_kept_with_the_batch(place: Place) -> None:
+    """Who reads the batch next year finds what held then."""
+    batch_id = place.submit(TWO)
+    system = place.root / "runs" / "_system"
+    record = json.loads((place.root / "runs" / batch_id / "batch_meta.json").read_bytes())
+
+    snapshot = json.loads((system / "harness_config.json").read_bytes())
+    (kept,) = (system / "harness_config_versions").iterdir()
+
+    assert record["harness_config_version"] == snapshot["harness_config_version"] == kept.stem
+    assert snapshot["limits"]["slots"] == place.harness.settings.slots
+    assert snapshot["choices"]["workspace_mode"] == "shared"
+    assert snapshot["choices"]["retry_thread"]["agent_failed"] == "fresh"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o444
+    assert verify(place.harness).is_clean
+
+
+def test_a_version_that_is_gone_is_missed(place: Place) -> None:
+    """A batch without it can't be interpreted any more."""
+    place.submit(TWO)
+    (kept,) = (place.root / "runs" / "_system" / "harness_config_versions").iterdir()
+    kept.unlink()
+
+    (finding,) = verify(place.harness).findings
+
+    assert finding.rule is Rule.MISSING
+    assert f"configuration {kept.stem} is not kept" in finding.fact
+
+
+@pytest.mark.req("DC-rec", "DC-ver", "DC-target", "DC-events")
+def test_what_becomes_of_a_table_are_records_of_contract_v1_from_first_to_last(place: Place) -> None:
+    """Workers of other programs read them; their keys name the steps."""
+    batch_id = place.submit(TWO)
+    queued = items_of(place, batch_id)
+    place.work(batch_id)
+    ended = items_of(place, batch_id)
+
+    read = [record_from_json(value) for value in (*queued, *ended)]
+
+    assert [record.to_json() for record in read] == [*queued, *ended]
+    assert [history_faults(record) for record in read] == [()] * len(read)
+    assert sorted(record.dedupe_key for record in read[len(queued) :]) == [
+        f"step:{batch_id}/{step}/1" for step in ("one/first", "one/second", "two/only")
+    ]

@@ -114,3 +114,34 @@ def test_a_tool_that_cannot_start_says_what_to_try(
         run_tool(argv, cwd=tmp_path / folder, env=ENV, timeout_seconds=60.0, output_bytes_max=LARGE)
 
     assert hint in failure.value.hint
+
+
+def test_a_tool_whose_input_stays_open_is_let_go_when_it_has_answered(tmp_path: Path) -> None:
+    """Some programs go at the end of their input, in the middle of what they are at."""
+    script = "read asked; echo noise; echo answer to $asked; cat >/dev/null; echo done"
+    result = run_tool(
+        ["sh", "-c", script],
+        cwd=tmp_path,
+        env=ENV,
+        timeout_seconds=60.0,
+        output_bytes_max=LARGE,
+        stdin=b"me\n",
+        until=lambda output: b"answer to me" in output,
+    )
+
+    assert (result.exit_code, result.timed_out) == (0, False)
+    assert result.stdout == b"noise\nanswer to me\ndone\n"
+
+
+def test_a_tool_that_never_answers_is_ended_at_its_time(tmp_path: Path) -> None:
+    result = run_tool(
+        ["sh", "-c", "cat"],
+        cwd=tmp_path,
+        env=ENV,
+        timeout_seconds=0.2,
+        output_bytes_max=LARGE,
+        stdin=b"me\n",
+        until=lambda _: False,
+    )
+
+    assert (result.stdout, result.timed_out) == (b"me\n", True)

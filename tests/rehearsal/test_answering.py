@@ -1,73 +1,25 @@
-"""The protocol on the wire, spoken with a plain HTTP client."""
+"""The model on the wire, whatever is spoken: answered, failed, let go, refused."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rehearsal.speaking import ANSWER_SECONDS_MAX, HEADERS, SHELL, ask, events, listening
 from teamster.kit import ManualClock
-from teamster.rehearsal.answering import REQUEST_BYTES_MAX
-from teamster.rehearsal.conversation import ATTEMPT_HEADER, JOB_HEADER, STEP_HEADER
-from teamster.rehearsal.journal import REQUESTS_NAME, Journal, read_requests
-from teamster.rehearsal.listening import Listener
-from teamster.rehearsal.reading import load_scenario
-
-ANSWER_SECONDS_MAX = 20.0
-HEADERS = {JOB_HEADER: "docs", STEP_HEADER: "outline", ATTEMPT_HEADER: "1"}
-
-
-@contextmanager
-def listening(folder: Path, moves: str = "[]") -> Iterator[Listener]:
-    """Serve a script from a thread, as long as the block lasts."""
-    clock = ManualClock()
-    listener = Listener(
-        load_scenario(f"rules: [{{match: docs.outline, moves: {moves}}}]", "s.yaml"),
-        port=0,
-        token="secret",  # noqa: S106 - it keeps nothing
-        clock=clock,
-        journal=Journal(folder / REQUESTS_NAME, clock=clock),
-    )
-    thread = threading.Thread(target=listener.serve, kwargs={"idle_seconds_max": 3600.0})
-    thread.start()
-    try:
-        yield listener
-    finally:
-        listener.stop()
-        thread.join(ANSWER_SECONDS_MAX)
-        assert not thread.is_alive()
-
-
-def ask(
-    listener: Listener, path: str, body: Any = None, *, method: str = "POST", headers: Mapping[str, str] = HEADERS
-) -> tuple[http.client.HTTPResponse, bytes]:
-    """Send one request and read the whole answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", listener.server_port, timeout=ANSWER_SECONDS_MAX)
-    try:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, path, body=content, headers=dict(headers))
-        answer = connection.getresponse()
-        return answer, answer.read()
-    finally:
-        connection.close()
-
-
-def events(text: bytes) -> list[Any]:
-    """Read server-sent events."""
-    return [json.loads(block.split(b"data: ", 1)[1]) for block in text.split(b"\n\n") if block]
+from teamster.rehearsal.answering import LAST_CHUNK, REQUEST_BYTES_MAX
+from teamster.rehearsal.journal import read_requests
 
 
 def test_a_streamed_answer_is_a_row_of_events(tmp_path: Path) -> None:
     """Created, what was said, what is called, completed with its usage."""
     with listening(tmp_path, "[{say: hello}, {run: ls}]") as listener:
-        answer, text = ask(listener, "/v1/responses", {"input": "go", "stream": True, "model": "m"})
+        answer, text = ask(listener, "/v1/responses", {"input": "go", "stream": True, "model": "m", "tools": [SHELL]})
 
     created, said, called, completed = events(text)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream")
@@ -83,7 +35,9 @@ def test_a_streamed_answer_is_a_row_of_events(tmp_path: Path) -> None:
 def test_the_same_question_gets_the_same_answer_again(tmp_path: Path) -> None:
     """Nothing is remembered: a client that asks again, after whatever happened, is where it was."""
     with listening(tmp_path, "[{say: hello}, {run: ls}]") as listener:
-        first, second = (ask(listener, "/v1/responses", {"input": "go", "stream": True})[1] for _ in range(2))
+        first, second = (
+            ask(listener, "/v1/responses", {"input": "go", "stream": True, "tools": [SHELL]})[1] for _ in range(2)
+        )
 
     assert first == second
 
@@ -136,6 +90,18 @@ def test_a_broken_stream_ends_without_its_last_word(tmp_path: Path, kind: str, t
     assert text.rstrip().endswith(tail)
 
 
+@pytest.mark.parametrize(("kind", "is_short"), [("stream_cut", True), ("malformed_json", False)])
+def test_an_answer_in_one_piece_breaks_off_too(tmp_path: Path, kind: str, *, is_short: bool) -> None:
+    """Claude Code asks unstreamed where a stream was cut: it gets no other answer than the script's."""
+    with listening(tmp_path, f"[{{say: well}}, {{fail: {kind}}}]") as listener:
+        answer, text = ask(listener, "/v1/responses", {"input": "go"})
+
+    assert answer.status == 200
+    assert (len(text) < int(answer.headers["content-length"])) == is_short
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
+        json.loads(text)
+
+
 @pytest.mark.parametrize("moves", ["[{fail: hang}]", "[{delay: 3600}]"])
 def test_who_waits_is_let_go_when_the_model_ends(tmp_path: Path, moves: str) -> None:
     """An hour's delay must not keep a process for an hour."""
@@ -157,6 +123,30 @@ def test_who_waits_is_let_go_when_the_model_ends(tmp_path: Path, moves: str) -> 
             received += chunk
 
     assert b"response.completed" not in received
+
+
+def test_a_cut_or_a_hang_with_nothing_said_is_no_end(tmp_path: Path) -> None:
+    """A client that takes it for a whole answer would ask again at once, without an end."""
+    body = json.dumps({"input": "go", "stream": True})
+    for moves, is_closed in (("[{fail: stream_cut}]", True), ("[{fail: hang}]", False)):
+        with (
+            listening(tmp_path, moves) as listener,
+            socket.create_connection(("127.0.0.1", listener.server_port)) as client,
+        ):
+            client.settimeout(ANSWER_SECONDS_MAX)
+            head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+            head += f"content-length: {len(body)}\r\n"
+            client.sendall(f"POST /v1/responses HTTP/1.1\r\nhost: x\r\n{head}\r\n{body}".encode())
+            received = b""
+            while b"response.created" not in received:
+                received += client.recv(65_536)
+            if not is_closed:
+                listener.stop()
+            while chunk := client.recv(65_536):
+                received += chunk
+
+        assert b"transfer-encoding: chunked" in received
+        assert not received.endswith(LAST_CHUNK)
 
 
 def test_a_client_that_goes_away_ends_its_own_wait(tmp_path: Path) -> None:
@@ -204,7 +194,9 @@ def test_a_report_that_cannot_be_made_is_a_plain_refusal(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("path", "body", "headers", "status"),
     [
-        pytest.param("/v1/chat/completions", {}, {}, 404, id="another-protocol"),
+        pytest.param("/v1/embeddings", {}, {}, 404, id="another-protocol"),
+        pytest.param("/v1/chat/completions", {}, {}, 400, id="no-messages"),
+        pytest.param("/v1/messages", {"messages": "x"}, {}, 400, id="no-list-of-messages"),
         pytest.param("/v1/responses", b"{", {}, 400, id="no-json"),
         pytest.param("/v1/responses", b"[" * 200_000, {}, 400, id="too-deep"),
         pytest.param("/v1/responses", [], {}, 400, id="no-object"),
@@ -232,7 +224,9 @@ def test_it_tells_what_it_is(tmp_path: Path) -> None:
         _, health = ask(listener, "/rehearsal/health", method="GET", body=b"")
         models, _ = ask(listener, "/v1/models?x=1", method="GET", body=b"")
         other, _ = ask(listener, "/index.html", method="GET", body=b"")
+        there, nothing = ask(listener, "/", method="HEAD", body=b"")
 
     assert json.loads(health)["is_rehearsal"] is True
     assert b"secret" not in health
     assert (models.status, other.status) == (200, 404)
+    assert (there.status, nothing) == (200, b"")

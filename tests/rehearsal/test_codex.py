@@ -91,7 +91,7 @@ def test_another_attempt_plays_another_rule(start: StartModel, tmp_path: Path) -
         pytest.param("{status: 401, message: no such key}", "401", id="auth"),
         pytest.param("{status: 500}", "high demand", id="overloaded"),
         pytest.param("{status: 503, message: back soon}", "503 Service Unavailable: back soon", id="unavailable"),
-        pytest.param("stream_cut", "stream closed before", id="cut-stream"),
+        pytest.param("stream_cut", "stream disconnected before", id="cut-stream"),
         pytest.param("malformed_json", "stream closed before", id="malformed"),
     ],
 )

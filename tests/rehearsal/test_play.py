@@ -10,19 +10,28 @@ from typing import Any
 import pytest
 
 from teamster.rehearsal.conversation import Conversation
-from teamster.rehearsal.play import COMMAND_WAIT_MILLISECONDS, Answer, BadReport, Call, Turn, decide
+from teamster.rehearsal.play import Answer, Call, Turn, decide
 from teamster.rehearsal.reading import load_scenario
+from teamster.rehearsal.reports import Unplayable
+from teamster.rehearsal.responses import Responses
 from teamster.rehearsal.scenario import Break, Fail
-from teamster.rehearsal.talk import read_talk
+from teamster.rehearsal.tools import COMMAND_WAIT_MILLISECONDS
 
+SHELL = {
+    "type": "function",
+    "name": "exec_command",
+    "parameters": {"type": "object", "properties": {"cmd": {}, "yield_time_ms": {}}},
+}
 WHO = Conversation(job_id="docs", step_id="outline", attempt_number=2)
 
 
 class Dialogue:
     """A conversation that goes on: what the script answers, and what the world says to it."""
 
-    def __init__(self, moves: str, *, schema: Any = None) -> None:
-        self._lines = load_scenario(f"rules: [{{moves: {moves}}}]", "s.yaml").lines_for(WHO)
+    def __init__(self, moves: str, *, schema: Any = None, seed: int = 0) -> None:
+        scenario = load_scenario(f"{{seed: {seed}, rules: [{{moves: {moves}}}]}}", "s.yaml")
+        self._lines = scenario.lines_for(WHO)
+        self._draw = scenario.draw
         self._items: list[dict[str, Any]] = []
         self._schema = schema
 
@@ -37,10 +46,10 @@ class Dialogue:
         return self._next()
 
     def _next(self) -> Turn:
-        body: dict[str, Any] = {"input": self._items}
+        body: dict[str, Any] = {"input": self._items, "tools": [SHELL]}
         if self._schema is not None:
             body["text"] = {"format": {"type": "json_schema", "schema": self._schema}}
-        turn = decide(self._lines, read_talk(body), WHO)
+        turn = decide(self._lines, Responses().read(body, {}), WHO, self._draw)
         self._items += [{"type": "message", "role": "assistant", "content": text} for text in turn.said]
         if isinstance(turn.ending, Call):
             self._items.append({"type": "function_call", "name": turn.ending.name})
@@ -167,6 +176,75 @@ def test_a_command_that_is_not_done_is_waited_for() -> None:
     assert report(dialogue.ran("Process exited with code 0"))["summary"] == "done"
 
 
+DIFF = """\
+--- a/src/tally.sh
++++ b/src/tally.sh
+@@ -9,3 +9,3 @@
+ it's first
+-second
++zweite {this:step}
+ third
+--- /dev/null
++++ b/new.md
+@@ -0,0 +1 @@
++hello"""
+
+
+@pytest.mark.parametrize("is_in_a_repository", [True, False])
+def test_a_patch_changes_files_wherever_the_agent_works(tmp_path: Path, *, is_in_a_repository: bool) -> None:
+    """Line numbers may be wrong; a repository further up does not make its paths mean something else."""
+    if is_in_a_repository:
+        subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    work = tmp_path / "work"
+    (work / "src").mkdir(parents=True)
+    (work / "src" / "tally.sh").write_text("it's first\nsecond\nthird\n", encoding="utf-8")
+
+    asked = command(Dialogue(json.dumps([{"patch": DIFF}])).asks("go"))
+    subprocess.run(["sh", "-c", asked], cwd=work, check=True)
+
+    assert (work / "src" / "tally.sh").read_text(encoding="utf-8") == "it's first\nzweite outline\nthird\n"
+    assert (work / "new.md").read_text(encoding="utf-8") == "hello\n"
+
+
+def test_a_loop_never_ends_and_can_be_new_each_time() -> None:
+    """How a guard against agents that go round in circles is rehearsed: both the dull circle and the clever one."""
+    dialogue = Dialogue("[{run: first}, {loop: 'try {this:call} {this:random}'}]")
+    dialogue.asks("go")
+
+    tried = [command(dialogue.ran("no")).split() for _ in range(50)]
+
+    assert [int(number) for _, number, _ in tried] == list(range(2, 52))
+    assert len({word for _, _, word in tried}) == 50
+
+
+def test_a_loop_with_a_condition_goes_on_until_it_holds_no_more() -> None:
+    """As an agent does that tries until the tests pass."""
+    dialogue = Dialogue("[{loop: make test, unless_seen: PASSED}, {run: git diff}, {report: }]")
+
+    assert command(dialogue.asks("go")) == "make test"
+    assert command(dialogue.ran("FAILED")) == "make test"
+    assert command(dialogue.ran("PASSED")) == "git diff"
+    assert report(dialogue.ran("none"))["status"] == "ok"
+
+
+def test_what_is_drawn_follows_from_the_seed() -> None:
+    """A rehearsal that failed can be played again exactly; another seed plays another one."""
+    moves = "[{delay: [1, 5]}, {run: 'echo {this:random}'}]"
+    one, again, other = (Dialogue(moves, seed=seed).asks("go") for seed in (7, 7, 8))
+
+    assert one == again
+    assert one.delay_seconds != other.delay_seconds
+    assert 1 <= one.delay_seconds <= 5
+    assert command(one) != command(other)
+
+
+def test_a_report_can_be_wrong_on_purpose_field_by_field() -> None:
+    """What a model sends that has misread the form."""
+    turn = Dialogue("[{invalid_report: {status: fine, who: '{this:job}'}}]").asks("go")
+
+    assert report(turn) == {"status": "fine", "who": "docs"}
+
+
 @pytest.mark.parametrize("kind", list(Break))
 def test_an_answer_can_break_off(kind: Break) -> None:
     """Whatever was to be said is said before."""
@@ -177,7 +255,7 @@ def test_an_answer_can_break_off(kind: Break) -> None:
 
 def test_a_bad_report_is_sent_only_on_purpose() -> None:
     """A slip in the scenario is not a rehearsal of a bad report."""
-    with pytest.raises(BadReport, match=r"docs\.outline, attempt 2 does not fit the output schema: status"):
+    with pytest.raises(Unplayable, match=r"docs\.outline, attempt 2 does not fit the output schema: status"):
         Dialogue("[{report: {status: fine}}]").asks("go")
 
     assert Dialogue('[{invalid_report: \'{"status": "fine"}\'}]').asks("go").ending == Answer(text='{"status": "fine"}')
@@ -192,5 +270,5 @@ def test_a_bad_report_is_sent_only_on_purpose() -> None:
 )
 def test_a_schema_that_cannot_be_served_is_told(schema: Any, fact: str) -> None:
     """The author of the table learns it in rehearsal."""
-    with pytest.raises(BadReport, match=fact):
+    with pytest.raises(Unplayable, match=fact):
         Dialogue("[]", schema=schema).asks("go")

@@ -77,7 +77,7 @@ rules:
                     Line(Say("Hello.")),
                     Line(Run("make test")),
                     Line(Write("a/b.md", "text")),
-                    Line(Delay(1.5), condition("error", is_wanted=True)),
+                    Line(Delay(1.5, 1.5), condition("error", is_wanted=True)),
                     Line(Fail(429, "slow down", 30), condition("calm", is_wanted=False, is_remembered=True)),
                     Line(Fail(500, "scripted failure"), condition("bad", is_wanted=True, is_remembered=True)),
                     Line(Break.STREAM_CUT, condition("good", is_wanted=False)),
@@ -121,10 +121,13 @@ rules:
         "s.yaml:5:14: rules[1].moves[1].sya: is unknown (did you mean `say`?)",
         (
             "s.yaml:6:9: rules[1].moves[2]: has 2 moves: say, run "
-            "(write one of say, run, write, report, delay, fail, invalid_report)"
+            "(write one of say, run, write, patch, loop, report, delay, fail, invalid_report)"
         ),
         "s.yaml:7:23: rules[1].moves[3].write.path: is '../x' (write the path of a file beneath the working directory)",
-        "s.yaml:8:16: rules[1].moves[4].delay: is 'soon' (write a number of seconds, 86400 at most)",
+        (
+            "s.yaml:8:16: rules[1].moves[4].delay: is 'soon' "
+            "(write a number of seconds, 86400 at most, or two such as [1, 5])"
+        ),
         (
             "s.yaml:9:24: rules[1].moves[5].fail.status: is 418 "
             "(write one of 400, 401, 403, 404, 408, 429, 500, 502, 503, 504, 529)"
@@ -133,8 +136,11 @@ rules:
             "s.yaml:10:14: rules[1].moves[6].say: '(' is no regular expression: "
             "missing ), unterminated subpattern at position 0"
         ),
-        "s.yaml:11:14: rules[1].moves[7].say: asks for {this:name} (known are {this:job}, {this:step}, {this:attempt})",
-        "s.yaml:13:9: rules[1].moves[9]: is never reached (the move before it ends the conversation always)",
+        (
+            "s.yaml:11:14: rules[1].moves[7].say: asks for {this:name} "
+            "(known are {this:job}, {this:step}, {this:attempt}, {this:call}, {this:random})"
+        ),
+        "s.yaml:13:9: rules[1].moves[9]: is never reached (nothing comes after the move before it)",
     ]
 
 
@@ -156,6 +162,17 @@ rules:
         pytest.param("rules: [{moves: [{write: {path: /etc/x}}]}]", "is '/etc/x'", id="absolute"),
         pytest.param("rules: [{moves: [{write: {path: a, contents: b}}]}]", "did you mean `content`", id="content"),
         pytest.param("rules: [{moves: [{delay: -1}]}]", "is -1", id="delay"),
+        pytest.param("rules: [{moves: [{delay: [5, 1]}]}]", "is [5, 1]", id="delay-backwards"),
+        pytest.param("rules: [{moves: [{delay: [1, 2, 3]}]}]", "two such as [1, 5]", id="delay-of-three"),
+        pytest.param("rules: [{chance: 2}]", "write a share from 0 to 1", id="chance"),
+        pytest.param("seed: -1", "write a whole number", id="seed"),
+        pytest.param("seeds: 1", "did you mean `seed`", id="seeds"),
+        pytest.param("rules: [{moves: [{loop: x}, {say: y}]}]", "is never reached", id="after-an-endless-loop"),
+        pytest.param("rules: [{moves: [{patch: x}]}]", "is no unified diff", id="no-diff"),
+        pytest.param("rules: [{moves: [{patch: }]}]", "is no text", id="empty-diff"),
+        pytest.param(r'rules: [{moves: [{patch: "--- a/../x\n+++ b/x\n@@ -1 +1 @@\n"}]}]', "'a/../x'", id="diff-out"),
+        pytest.param(r'rules: [{moves: [{patch: "--- x\n+++ x\n@@ -1 +1 @@\n"}]}]', "write `a/FILE`", id="diff-bare"),
+        pytest.param("rules: [{moves: [{invalid_report: {a: '{seen:(}'}}]}]", "no regular expression", id="in-fields"),
         pytest.param("rules: [{moves: [{report: ok}]}]", "is no mapping", id="report"),
         pytest.param("rules: [{moves: [{report: {a: ['{seen:(}']}}]}]", "no regular expression", id="deep-in-a-report"),
         pytest.param("rules: [{moves: [{fail: often}]}]", "stream_cut, malformed_json, hang", id="fail"),
@@ -214,9 +231,9 @@ def test_a_rule_that_fits_no_step_is_told_with_the_nearest_step() -> None:
     scenario = load_scenario("rules:\n" + "".join(f"  - match: '{match}'\n" for match in matches), "s.yaml")
 
     assert idle_rules(scenario, table_of("outline", "build")) == (
-        "rules[1].match: docs.outlin fits no step of the table; nearest is docs.outline",
-        "rules[2].match: *.review fits no step of the table; nearest is docs.outline",
-        "rules[5].match: code.* fits no step of the table; nearest is docs.build",
+        "rules[2].match: docs.outlin fits no step of the table; nearest is docs.outline",
+        "rules[3].match: *.review fits no step of the table; nearest is docs.outline",
+        "rules[6].match: code.* fits no step of the table; nearest is docs.build",
     )
     assert idle_rules(Scenario(), table_of("outline")) == ()
 

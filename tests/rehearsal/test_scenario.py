@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from teamster.rehearsal.conversation import Conversation
+from teamster.rehearsal.draw import Draw
 from teamster.rehearsal.scenario import Condition, Line, Rule, Say, Scenario
 
 
@@ -44,6 +47,26 @@ def test_the_first_rule_that_fits_is_the_script() -> None:
     assert said("docs", 2) == (Line(Say("docs.*")),)
     assert said("code", 1) == (Line(Say("*")),)
     assert Scenario().lines_for(Conversation()) == ()
+
+
+def test_a_rule_can_take_a_share_of_the_attempts() -> None:
+    """One failure in five, over a table of 500 jobs: always the same ones for a seed, others for another."""
+
+    def taken(seed: int) -> set[int]:
+        scenario = Scenario((replace(rule("*"), chance=0.2),), Draw(seed))
+        asked = {number: Conversation(job_id=f"job-{number}", step_id="only") for number in range(500)}
+        return {number for number, conversation in asked.items() if scenario.lines_for(conversation)}
+
+    assert 80 < len(taken(1)) < 120
+    assert taken(1) == taken(1) != taken(2)
+
+
+def test_a_retry_is_drawn_anew() -> None:
+    """Else what failed by chance would fail for ever."""
+    scenario = Scenario((replace(rule("*"), chance=0.5),))
+    asked = (Conversation(job_id="a", step_id="b", attempt_number=number) for number in range(1, 40))
+
+    assert {bool(scenario.lines_for(conversation)) for conversation in asked} == {True, False}
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from teamster.rehearsal.talk import Kind, read_talk
+from teamster.rehearsal.responses import Responses
+from teamster.rehearsal.talk import Kind, Talk
+
+SHELL = {"type": "function", "name": "exec_command", "parameters": {"type": "object", "properties": {"cmd": {}}}}
+
+
+def read_talk(body: Any) -> Talk:
+    """Read a request's body."""
+    return Responses().read(body, {})
 
 
 def user(text: str) -> dict[str, Any]:
@@ -85,7 +93,8 @@ def test_a_command_that_goes_on_is_known_by_its_session() -> None:
     """Only as long as it is the last thing that happened."""
     running = output("Chunk ID: 1\nProcess running with session ID 7\nOutput:\n")
 
-    assert read_talk({"input": [user("x"), CALL, running]}).running_session == 7
+    assert read_talk({"input": [user("x"), CALL, running], "tools": [SHELL]}).running_session == 7
+    assert read_talk({"input": [user("x"), CALL, running]}).running_session is None  # only Codex can be asked again
     assert read_talk({"input": [user("x"), CALL, running, POLL, output("done")]}).running_session is None
     assert read_talk({"input": [user("x")]}).running_session is None
 

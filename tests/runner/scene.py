@@ -14,12 +14,14 @@ from teamster.agents import agents_by_name
 from teamster.artifacts import (
     WORKSPACES,
     AttemptFile,
+    HarnessConfig,
     Outbox,
     attempt_file,
     batch_meta,
     batch_meta_path,
     current_path,
     draft,
+    harness_config_version_path,
     inputs_path,
     open_root,
     shift_deadline,
@@ -50,7 +52,7 @@ from teamster.model import (
 )
 from teamster.policy import RetryLimits
 from teamster.process import Host, Liveliness, Order, ScriptedLiveliness, ScriptedMachine, run_tool
-from teamster.runner import Circumstances, Crew, Happened, Recovery, Runner, ShiftOnDuty, ShiftPlaces
+from teamster.runner import Circumstances, Crew, Happened, Logins, Recovery, Runner, ShiftOnDuty, ShiftPlaces
 from teamster.scheduler import Scheduler
 from teamster.settings import Settings
 from teamster.store import BatchDraft, ItemDraft, MemoryStore, Needs, Store, Waits
@@ -58,6 +60,15 @@ from teamster.views import Scoreboard, scoreboard
 from teamster.workspace import Workspaces
 
 BATCH = BatchId("batch")
+CONFIG = HarnessConfig.of(
+    program_version="test",
+    execution_policy={},
+    timeouts={},
+    retries={},
+    heartbeat_stale_after_seconds=2700.0,
+    limits={},
+    choices={},
+)
 TTL_SECONDS = 90.0
 ORPHAN_SECONDS = 600.0
 HERE = HostId("host-here")
@@ -118,6 +129,7 @@ class Scene:
             self.root.at(WORKSPACES), tools=run_tool, git=git, clock=self.read_clock, names=self.names
         )
         self.harnesses: list[Harness] = []
+        self.logins = Logins()
 
     @property
     def now(self) -> Instant:
@@ -190,6 +202,7 @@ class Scene:
             clock=self.read_clock,
             names=self.names,
             jitter=lambda: 0.0,
+            logins=self.logins,
         )
         host.park(self.settings.slots)
         made = Harness(
@@ -297,9 +310,13 @@ def _item(job_id: JobId, one: Step) -> ItemDraft:
 
 def _files(table: Table, now: Instant) -> tuple[FileDraft, ...]:
     record = batch_meta(
-        table.to_json(), submitted_at=now.wall, harness_config_version="teamster-test", effective_defaults={}
+        table.to_json(), submitted_at=now.wall, harness_config_version=CONFIG.version, effective_defaults={}
     )
-    return (draft(batch_meta_path(BATCH), document(record)), draft(inputs_path(BATCH), b""))
+    return (
+        draft(batch_meta_path(BATCH), document(record)),
+        draft(inputs_path(BATCH), b""),
+        draft(harness_config_version_path(CONFIG.version), document(CONFIG.version_document())),
+    )
 
 
 def status_of(item: Item) -> tuple[ItemStatus, str | None]:

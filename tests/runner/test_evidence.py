@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from runner.codex_words import codex_did, rollout
+from runner.codex_words import OTHER_THREAD, codex_did, rollout
 from runner.parts import Script, step
 from runner.scene import SETTINGS, Scene
 from teamster.artifacts import AttemptFile, codex_home
@@ -76,6 +77,69 @@ def test_a_session_is_sealed_and_closed_and_nothing_else_of_the_home_is_kept(sce
     assert stat.S_IMODE((home / rollout()).stat().st_mode) == 0o400
     sealed = scene.json(attempt, AttemptFile.SESSION)
     assert sealed["session_sha256"] == attempt.facts["session_sha256"]
+    assert sealed["session_sha256"] == scene.json(attempt, AttemptFile.STATE)["session_sha256"]
+    listed = scene.json(attempt, AttemptFile.MANIFEST)["files"]
+    assert listed[f"codex_home/{rollout()}"] == sealed["files"][rollout()]
+    assert AttemptFile.SESSION.value in listed
+    assert scene.faults() == []
+
+
+@pytest.mark.req("PH-8.2.1c")
+def test_each_attempt_has_a_home_of_its_own_that_is_not_there_before(scene: Scene) -> None:
+    """Two attempts in one home see each other's sessions; a home that is used again holds another one's."""
+    scene.scripts["main"] = replace(codex_did(), outcome=Exited(1))
+    scene.submit(step(agent=AgentChoice(agent="codex"), attempts_max=2), jobs=2)
+    harness = scene.harness()
+    for _ in range(3):
+        harness.tick()
+        scene.clock.advance(20)
+        scene.schedule()
+
+    homes = [order.env["CODEX_HOME"] for order in scene.machine.orders]
+    databases = [order.env["CODEX_SQLITE_HOME"] for order in scene.machine.orders]
+    runs = [order.run_id for order in scene.machine.orders]
+    assert len(set(homes)) == len(set(databases)) == len(set(runs)) == len(homes) == 4
+    assert all(f"_{run}/codex_home" in home for run, home in zip(runs, homes, strict=True))
+    assert not any("/runs/" in place for place in databases)
+
+
+FORK = json.dumps({"type": "session_meta", "payload": {"forked_from_id": OTHER_THREAD}}).encode() + b"\n"
+
+
+@pytest.mark.req("PH-10.1")
+def test_what_a_fork_goes_back_to_is_part_of_its_base(scene: Scene) -> None:
+    """Without it nobody could go on; threads that it does not go back to stay out."""
+    unrelated = "0198b5b2-0000-7000-8000-00000000000f"
+    did = codex_did(session=FORK)
+    scene.scripts["main"] = replace(
+        did, files={**did.files, rollout(OTHER_THREAD): b"{}\n", rollout(unrelated): b"{}\n"}
+    )
+    scene.submit(step(agent=AgentChoice(agent="codex")))
+    harness = scene.harness()
+    harness.tick()
+    harness.tick()
+
+    [attempt] = scene.attempts()
+    assert sorted(scene.json(attempt, AttemptFile.SESSION)["files"]) == [rollout(), rollout(OTHER_THREAD)]
+    assert scene.faults() == []
+
+
+@pytest.mark.parametrize("session", [FORK, b""], ids=["its beginning is missing", "a packed one is torn"])
+def test_a_session_that_nobody_could_go_on_with_is_no_base_and_no_failure(scene: Scene, session: bytes) -> None:
+    """The agent did its work; who wants to go on from it is told why not."""
+    did = codex_did(session=session)
+    files = did.files if session else {f"{rollout()}.zst": b"torn"}
+    scene.scripts["main"] = replace(did, files=files)
+    scene.submit(step(agent=AgentChoice(agent="codex")), step("next", agent=AgentChoice(agent="codex"), resume="main"))
+    harness = scene.harness()
+    for _ in range(3):
+        harness.tick()
+
+    [attempt], [refused] = scene.attempts(), scene.attempts("next")
+    state = scene.json(attempt, AttemptFile.STATE)
+    assert (attempt.status, state["session_sha256"]) == (AttemptStatus.SUCCEEDED, None)
+    assert any("the session can't be gone on with" in error for error in state["errors"])
+    assert refused.facts["failure_class"] == "evidence_lost"
     assert scene.faults() == []
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,8 +17,19 @@ from runner.parts import DONE, Script, step
 from runner.scene import SETTINGS, Harness, Scene, status_of
 from teamster.artifacts import SPOOL, AttemptFile, codex_home
 from teamster.kit import CountedNames
-from teamster.model import AgentChoice, AttemptStatus, ExecutionPolicy, Exited, ItemStatus, Outcome, Step
+from teamster.model import (
+    AgentChoice,
+    AttemptStatus,
+    ExecutionPolicy,
+    Exited,
+    ItemStatus,
+    Outcome,
+    ResumeFrom,
+    Step,
+    StepId,
+)
 from teamster.process import Order
+from teamster.runner.spools import Spools
 
 S = ItemStatus
 CODEX = AgentChoice(agent="codex")
@@ -86,6 +100,36 @@ class TestResume:
         harness.tick()
 
         assert found == [TURN]
+
+    @pytest.mark.req("PH-10.2", "PH-5.3b")
+    def test_a_chain_can_be_followed_from_the_records_of_its_starts_alone(self, scene: Scene) -> None:
+        """Who finds a runs store without a database can tell who went on from whom, and with which bytes."""
+        names = ("first", "second", "third")
+        for number, name in enumerate(names):
+            scene.scripts[name] = codex_did(session=TURN * (number + 1))
+        scene.submit(
+            *(step(name, agent=CODEX, resume=before) for name, before in zip(names, (None, *names), strict=False))
+        )
+        harness = scene.harness()
+        for _ in names:
+            harness.tick()
+            harness.tick()
+
+        starts = [json.loads(path.read_bytes()) for path in scene.root.path.glob("runs/**/meta.json")]
+        by_parent = {meta["parent_run_id"]: meta for meta in starts}
+        chain = [by_parent[None]]
+        while chain[-1]["run_id"] in by_parent:
+            chain.append(by_parent[chain[-1]["run_id"]])
+        assert [meta["step_id"] for meta in chain] == list(names)
+        assert [meta["codex_thread_id"] for meta in chain] == [None, THREAD, THREAD]
+        for source, meta in pairwise(chain):
+            state = json.loads(
+                (scene.root.at(meta["resume_from"]["resume_base_dir"]).parent / "state.json").read_bytes()
+            )
+            assert meta["resume_from"]["run_id"] == source["run_id"]
+            assert meta["resume_from"]["source_session_sha256"] == state["session_sha256"]
+            assert state["codex_thread_id"] == meta["codex_thread_id"]
+        assert scene.faults() == []
 
     def test_an_agent_that_goes_on_in_another_thread_needs_attention(self, scene: Scene) -> None:
         """It did not remember: its report may be right about nothing."""
@@ -162,6 +206,43 @@ class TestRefused:
         assert (attempt.ended_at, len(scene.machine.orders)) == (attempt.started_at, 1)
         assert len(harness.host.parked()) == SETTINGS.slots
 
+    def test_a_thread_that_its_base_does_not_hold_is_not_asked_for(self, scene: Scene) -> None:
+        """Codex would answer that there is no such thread, once for each attempt."""
+        scene.scripts["first"] = codex_did(session=TURN)
+        resume = ResumeFrom(step_id=StepId("first"), codex_thread_id=OTHER_THREAD)
+        scene.submit(step("first", agent=CODEX), step("second", agent=CODEX, resume=resume))
+        harness = scene.harness()
+        for _ in range(3):
+            harness.tick()
+
+        [attempt] = scene.attempts("second")
+        assert status_of(scene.item("second")) == (S.FAILED, "refused_input")
+        assert "does not hold the thread" in str(attempt.facts["reason"])
+        assert len(scene.machine.orders) == 1
+
+    @pytest.mark.req("PH-7.4")
+    @pytest.mark.parametrize(
+        ("harm", "fact"),
+        [
+            (lambda place: place.unlink(), "is missing"),
+            (lambda place: os.truncate(place, 3), "was cut"),
+            (lambda place: place.write_bytes(TURN[::-1]), "was touched"),
+        ],
+        ids=["missing", "cut", "touched"],
+    )
+    def test_what_became_of_a_base_is_said(self, scene: Scene, harm: Callable[[Path], object], fact: str) -> None:
+        """A person has to find out who did it."""
+        harness, _ = resumed(scene)
+        harness.tick(taking=False)
+        session_of(scene, "first").chmod(0o600)
+        harm(session_of(scene, "first"))
+        harness.tick()
+        harness.tick()
+
+        [first], [attempt] = scene.attempts("first"), scene.attempts("second")
+        reason = scene.json(attempt, AttemptFile.STATE)["reason"]
+        assert reason.startswith(f"the base of {first.run_id} is not what was sealed: {rollout()} {fact}")
+
     def test_a_step_that_left_no_session_is_not_resumed(self, scene: Scene) -> None:
         """The agent would begin from nothing and answer all the same."""
         _, run = resumed(scene, first=step().agent)
@@ -207,6 +288,25 @@ class TestRefused:
         assert item.status is S.QUEUED
         assert item.not_before is not None
         assert scene.attempts()[0].facts["failure_class"] == "agent_broken"
+        assert scene.faults() == []
+
+    def test_a_full_disk_uses_no_attempt(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Room comes back; an attempt that was used up for nothing doesn't."""
+        scene.submit(step(attempts_max=1))
+        harness = scene.harness()
+
+        def fill_up(*_: object, **__: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as full:
+            full.setattr(Spools, "lay_out", fill_up)
+            harness.tick()
+            harness.tick(taking=False)
+
+        item = scene.item()
+        assert item.status is S.QUEUED
+        assert (item.attempts_consumed, item.recoveries) == (0, 1)
+        assert scene.attempts()[0].facts["failure_class"] == "store_unavailable"
         assert scene.faults() == []
 
 

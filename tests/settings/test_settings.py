@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from teamster.agents import CODEX_KEY_VARIABLE
 from teamster.model import UsageError
 from teamster.settings import KEY_VARIABLES, PASSED_VARIABLES, Settings, StoreLimits, is_passed, settings_from
-from teamster.settings.settings import SHIFT_TTL_SECONDS_MAX, SHIFT_TTL_SECONDS_MIN, SLOTS_MAX
+from teamster.settings.options import SHIFT_TTL_SECONDS_MAX, SHIFT_TTL_SECONDS_MIN, SLOTS_MAX
 
 KEY: Final = "sk-a-key-that-nobody-may-see"
 
@@ -36,7 +36,7 @@ def test_the_environment_overlays_the_defaults() -> None:
 
 def test_a_flag_overrides_the_environment() -> None:
     """The nearer word counts; the farther one is not even read."""
-    assert settings_from({"TEAMSTER_SLOTS": "nonsense"}, slots=5).slots == 5
+    assert settings_from({"TEAMSTER_SLOTS": "nonsense"}, flags={"slots": 5}).slots == 5
 
 
 def test_one_setting_turns_a_harness_to_another_store() -> None:
@@ -87,7 +87,7 @@ def test_an_empty_variable_is_unset(name: str) -> None:
         ("TEAMSTER_SLOTS", "0", "unset it, or give it 1 to 512"),
         ("TEAMSTER_SLOTS", "-1", "unset it, or give it 1 to 512"),
         ("TEAMSTER_SLOTS", "513", "unset it, or give it 1 to 512"),
-        ("TEAMSTER_SLOTS", "2.5", "give it 1 to 512"),
+        ("TEAMSTER_SLOTS", "2.5", "unset it, or give it 1 to 512"),
         ("TEAMSTER_SLOTS", "inf", "unset it, or give it 1 to 512"),
         ("TEAMSTER_SLOTS", "nan", "unset it, or give it 1 to 512"),
         ("TEAMSTER_SHIFT_TTL_SECONDS", "29.9", "unset it, or give it 30 to 3600"),
@@ -110,7 +110,7 @@ def test_a_value_that_can_not_be_used_is_named_with_the_way_out(name: str, text:
 def test_a_flag_has_the_same_bounds(slots: int) -> None:
     """Whoever says it."""
     with pytest.raises(UsageError, match=r"--slots is"):
-        settings_from({}, slots=slots)
+        settings_from({}, flags={"slots": slots})
 
 
 @given(st.text(max_size=12), st.text(max_size=12))

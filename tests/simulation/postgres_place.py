@@ -6,12 +6,12 @@ import atexit
 import contextlib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import psycopg
 
 from simulation.breaking import Breaker
-from store.postgres_stage import private_server
+from store.postgres_stage import empty, private_server
 from teamster.kit import CountedNames
 from teamster.settings import StoreLimits
 from teamster.store import Store
@@ -20,11 +20,6 @@ from teamster.store.postgres import PostgresStore
 from teamster.store.postgres_connection import PostgresDatabase
 from teamster.store.postgres_migration import bring_up_to_date
 from teamster.store.postgres_pool import PostgresLink, PostgresPool
-
-TABLES: Final = """
-SELECT string_agg(c.relname, ', ') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'teamster' AND c.relkind = 'r' AND c.relname <> 'teamster_schema'
-"""
 
 
 @lru_cache(maxsize=1)
@@ -45,9 +40,7 @@ class PostgresPlace:
         del folder
         self.breaker = Breaker()
         self._names = CountedNames()
-        database = PostgresDatabase(_pool())
-        (tables,) = database.row(TABLES) or ("",)
-        database.run(f"TRUNCATE {tables} RESTART IDENTITY")
+        empty(PostgresDatabase(_pool()))
 
     def open(self) -> Store:
         """Open a store whose clock is the test's own: the wall clock of a manual clock never steps."""

@@ -1,7 +1,5 @@
 """An empty SQLite store for each test, and a check of its file afterwards."""
 
-# ruff: noqa: S608 - joined from the constants of this file alone
-
 from __future__ import annotations
 
 import contextlib
@@ -14,7 +12,8 @@ import pytest
 from scripts.private_postgres import DATABASE, PrivateServer
 
 from contracts.store_world import World
-from store.postgres_stage import at_boot_time, private_server
+from store.postgres_stage import at_boot_time, empty, private_server
+from store.tallies import require_true
 from teamster.kit import CountedNames
 from teamster.settings import StoreLimits
 from teamster.store import Store, open_sqlite
@@ -24,11 +23,6 @@ from teamster.store.postgres_migration import bring_up_to_date
 from teamster.store.postgres_pool import PostgresPool
 
 _NUMBERS = itertools.count()
-TABLES = """
-SELECT string_agg(c.relname, ', ') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'teamster' AND c.relkind = 'r' AND c.relname <> 'teamster_schema'
-"""
-COUNTED = ("queued", "claimed", "running", "stalled", "succeeded", "failed")
 
 
 @pytest.fixture
@@ -67,15 +61,6 @@ def require_whole(path: Path) -> None:
         assert rows("PRAGMA integrity_check") == [("ok",)]
         assert rows("PRAGMA foreign_key_check") == []
         require_true(rows)
-
-
-def require_true(rows: Callable[[str], object]) -> None:
-    """Check the counters against what they count, and that nothing that has a record waits."""
-    of_status = (f"(SELECT COUNT(*) FROM items i WHERE i.batch = t.batch AND i.status = '{one}')" for one in COUNTED)
-    waiting = "(SELECT COUNT(*) FROM drafts d WHERE d.batch = t.batch AND d.no NOT IN (SELECT draft FROM items))"
-    kept = rows(f"SELECT {', '.join(COUNTED)}, waiting FROM tallies t ORDER BY batch")
-    assert kept == rows(f"SELECT {', '.join(of_status)}, {waiting} FROM tallies t ORDER BY batch")
-    assert rows("SELECT * FROM waits WHERE draft IN (SELECT draft FROM items)") == []
 
 
 # PostgreSQL
@@ -118,5 +103,4 @@ def open_postgres_store(postgres_pool: PostgresPool) -> Iterator[Callable[[], Po
     try:
         require_true(database.rows)
     finally:
-        (tables,) = database.row(TABLES) or ("",)
-        database.run(f"TRUNCATE {tables} RESTART IDENTITY")
+        empty(database)

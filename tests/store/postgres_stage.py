@@ -12,6 +12,12 @@ from pathlib import Path
 from scripts.private_postgres import PrivateServer
 
 from teamster.kit import Instant, ManualClock
+from teamster.store.postgres_connection import PostgresDatabase
+
+TABLES = """
+SELECT string_agg(c.relname, ', ') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'teamster' AND c.relkind = 'r' AND c.relname <> 'teamster_schema'
+"""
 
 
 @contextlib.contextmanager
@@ -32,3 +38,9 @@ def at_boot_time(told: datetime, at: Instant) -> datetime:
     del told
     began = ManualClock().now()
     return began.wall + timedelta(seconds=at.boot_seconds - began.boot_seconds)
+
+
+def empty(database: PostgresDatabase) -> None:
+    """Make a store as new: quicker than a schema for each test."""
+    (tables,) = database.row(TABLES) or ("",)
+    database.run(f"TRUNCATE {tables} RESTART IDENTITY")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -13,7 +15,7 @@ import pytest
 
 from contracts.store_world import World, draft
 from teamster.kit import RandomNames
-from teamster.model import StoreUnavailable, UsageError
+from teamster.model import ItemId, StoreUnavailable, UsageError
 from teamster.store import open_sqlite
 from teamster.store.connection import Database
 from teamster.store.schema import SCHEMA_VERSION
@@ -21,6 +23,7 @@ from teamster.store.sqlite import SqliteStore
 
 BUSY_SECONDS = 0.02
 PAGE_BYTES = 4096
+NOBODY = 65534
 
 
 @contextlib.contextmanager
@@ -161,3 +164,74 @@ def test_our_own_mistakes_are_not_blamed_on_the_database(path: Path) -> None:
     """A wrong statement is a broken promise of ours, and must be seen as one."""
     with contextlib.closing(Database(path)) as database, pytest.raises(apsw.SQLError):
         database.rows("SELECT nonsense")
+
+
+def test_nothing_is_made_on_a_network_file_system(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal comes before the first file; none can be mounted in a test, so the kernel's word is replaced."""
+    monkeypatch.setattr("teamster.store.connection.file_system_of", lambda _path: "nfs4")
+
+    with pytest.raises(UsageError, match="network file system"):
+        open_sqlite(path)
+
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("ask", ["get", "events", "cancel"])
+def test_a_name_that_no_database_can_hold_is_refused(path: Path, ask: str) -> None:
+    """Half of a surrogate pair comes in with a file name or with JSON; it ends one call and no more."""
+    with contextlib.closing(open_sqlite(path)) as store:
+        world = World(lambda: store)
+        half = ItemId("half \ud800")
+        asks: dict[str, Callable[[ItemId], object]] = {"get": store.get, "events": store.events, "cancel": world.cancel}
+
+        with pytest.raises(UsageError, match="surrogate"):
+            asks[ask](half)
+
+        assert world.submit(draft("one")).created
+
+
+READS_ONLY = """
+import sys
+from pathlib import Path
+from contracts.store_world import World, draft
+from teamster.model import ItemId, StoreUnavailable
+from teamster.store import open_sqlite
+
+try:
+    store = open_sqlite(Path(sys.argv[1]))
+    World(lambda: store).submit(draft("one"))
+except StoreUnavailable as trouble:
+    print(trouble.fact, trouble.hint, sep="|")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may read and not write")
+def test_a_database_that_may_only_be_read_is_named(path: Path) -> None:
+    """One typed error, and nothing written. It is asked as somebody else: root writes through modes."""
+    open_sqlite(path).close()
+    before = path.read_bytes()
+    for place in (path, *path.parents[: len(path.parents) - 2]):
+        place.chmod(0o755 if place.is_dir() else 0o644)
+
+    answer = subprocess.run(
+        [
+            "setpriv",
+            f"--reuid={NOBODY}",
+            f"--regid={NOBODY}",
+            "--clear-groups",
+            sys.executable,
+            "-c",
+            READS_ONLY,
+            str(path),
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert answer.stderr == ""
+    assert "can't be" in answer.stdout
+    assert "permissions" in answer.stdout
+    assert path.read_bytes() == before

@@ -1,12 +1,14 @@
-"""The version gate: which SQLite may write."""
+"""The gate: which SQLite may write, and where."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from teamster.model import StoreUnavailable
+from teamster.model import StoreUnavailable, UsageError
 from teamster.store import is_safe_sqlite
-from teamster.store.gate import refuse_unsafe_sqlite
+from teamster.store.gate import refuse_network, refuse_unsafe_sqlite
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,23 @@ def test_a_refusal_names_the_version_and_the_way_out() -> None:
         refuse_unsafe_sqlite("3.40.1")
 
     assert "apsw" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "afs", "lustre", "ceph", "fuse.sshfs", "fuse.s3fs"]
+)
+def test_a_network_file_system_is_refused_with_a_way_out(kind: str) -> None:
+    """Locks and the log's shared memory hold on one machine alone: two could write at once."""
+    with pytest.raises(UsageError, match="network file system") as refusal:
+        refuse_network(Path("team.db"), kind)
+
+    assert "PostgreSQL" in refusal.value.hint
+    assert "local disk" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "kind", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "fuse.fuse-overlayfs", "fuseblk", None]
+)
+def test_a_local_file_system_is_not(kind: str | None) -> None:
+    """What nobody can name is not refused: a wrong refusal would stop a healthy machine."""
+    refuse_network(Path("team.db"), kind)

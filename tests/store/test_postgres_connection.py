@@ -217,10 +217,36 @@ def test_a_commit_whose_answer_got_lost_is_looked_up(
     def work() -> None:
         runs.append(len(runs))
         database.run("INSERT INTO things VALUES (?)", runs[-1:])
+        database.trace = ("SELECT 1 FROM things WHERE no = ?", runs[-1:])
 
     database.turn(work)
 
     assert things(database) == [0 if heard else 1]
+
+
+def test_the_number_of_a_transaction_proves_nothing(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, server: PrivateServer
+) -> None:
+    """A server that crashed may have given it to somebody else since, or not yet to anybody."""
+    monkeypatch.setattr(Deaf, "breaks_after", False)
+    (somebody,) = server.run_sql("SELECT pg_current_xact_id()::text")[0]
+    for number in (somebody, str(int(somebody) + 10**6)):
+        with monkeypatch.context() as patched:
+            patched.setattr(psycopg, "connect", Deaf.connect)
+            database.pool.forget_idle()
+            database.pool.give_back(database.pool.borrow())
+        runs: list[int] = []
+
+        def work(runs: list[int] = runs, number: str = number) -> None:
+            runs.append(len(runs))
+            database.run("INSERT INTO things VALUES (?) ON CONFLICT DO NOTHING", runs[-1:])
+            database.trace = ("SELECT 1 FROM things WHERE no = ?", runs[-1:])
+            database._xid = number
+
+        database.turn(work)
+
+        assert runs == [0, 1]
+    assert things(database) == [1]
 
 
 def test_a_commit_whose_fate_nobody_can_tell_is_told_as_such(
@@ -235,6 +261,7 @@ def test_a_commit_whose_fate_nobody_can_tell_is_told_as_such(
 
     def work() -> None:
         database.run("INSERT INTO things VALUES (1)")
+        database.trace = ("SELECT 1 FROM things", ())
         monkeypatch.setattr(database.pool, "_url", "postgresql://127.0.0.1:1/gone")
 
     with pytest.raises(StoreUnavailable, match="may have been written") as trouble:

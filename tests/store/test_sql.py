@@ -20,7 +20,6 @@ SCANS_ALLOWED = {  # what lists everything, what looks at the few rows that are 
     "ORPHANS": "the outbox holds what is on its way to the disk",
     "PROMISES_OF_REQUEST": "the outbox again, for a repeat",
     "WAITING": "only what is unmet has rows there",
-    "OWNED": "an index of what is owned: as much as there are slots",
     "CHUNK_OF_BATCH": "clears up after a death, 500 rows at a time",
 }
 CLAIMING = {  # what a claim and a tick ask for, and the index that has it in order
@@ -29,6 +28,7 @@ CLAIMING = {  # what a claim and a tick ask for, and the index that has it in or
     "HEADS_STALLED": "items_stalled",
     "NEXT_SHELF": "items_shelved",
     "DELAYED_DUE": "items_delayed",
+    "OWNED": "items_held",
     "HELD_KEYS": "items_holding",
     "EVENTS_AFTER": "PRIMARY KEY",
     "EARLY_EVENTS": "items_by_batch",

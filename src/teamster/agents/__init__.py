@@ -8,16 +8,20 @@ from collections.abc import Mapping
 from teamster.agents.codex import KEY_VARIABLE as CODEX_KEY_VARIABLE
 from teamster.agents.codex import CodexAgent
 from teamster.agents.command import CommandAgent
+from teamster.agents.login import LOGIN_FILE, CodexLogin, Login
 from teamster.agents.protocol import Agent, Decoder, Plan, Reading, Request, Usage
 from teamster.policy import AgentError
 
 __all__ = [
     "CODEX_KEY_VARIABLE",
+    "LOGIN_FILE",
     "Agent",
     "AgentError",
     "CodexAgent",
+    "CodexLogin",
     "CommandAgent",
     "Decoder",
+    "Login",
     "Plan",
     "Reading",
     "Request",

@@ -30,7 +30,11 @@ _SHARED_FLAGS: Final = (
     "--skip-git-repo-check",
 )
 _EXEC_FLAGS: Final = (*_SHARED_FLAGS, "--sandbox", "--cd", "--add-dir")
-_SESSION_FILE: Final = re.compile(r"sessions/(?:[^/]+/)*rollout-[^/]*-(?P<thread>[0-9a-f-]{36})\.jsonl(?:\.zst)?")
+_UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# A thread that goes on in another file names it `<thread>_<segment>`.
+_SESSION_FILE: Final = re.compile(
+    rf"sessions/(?:[^/]+/)*rollout-[^/]*-(?P<thread>{_UUID})(?:_(?P<segment>{_UUID}))?\.jsonl(?:\.zst)?"
+)
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+[0-9A-Za-z.+-]*")
 
 
@@ -81,12 +85,18 @@ class CodexAgent:
         return _SESSION_FILE.fullmatch(name) is not None
 
     def closure(self, names: Sequence[str], thread_id: str) -> tuple[str, ...]:
-        """Choose a thread's rollouts. Databases stay out, since a copied one leads back to its source."""
+        """Choose a thread's rollouts, or one of them. Databases stay out: a copied one leads back to its source."""
         matches = [(name, _SESSION_FILE.fullmatch(name)) for name in names]
-        return tuple(sorted(name for name, match in matches if match is not None and match["thread"] == thread_id))
+        return tuple(
+            sorted(
+                name
+                for name, match in matches
+                if match is not None and thread_id in {match["thread"], match["segment"]}
+            )
+        )
 
     def session_parent(self, first_line: bytes) -> str | None:
-        """Read `forked_from_id` from a rollout's first line."""
+        """Read from a rollout's first line where the history before it stands: another thread, or a part of one."""
         if len(first_line) > FIRST_LINE_BYTES_MAX:
             return None
         try:
@@ -94,6 +104,10 @@ class CodexAgent:
         except (ValueError, RecursionError):
             return None
         match value:
+            case {"type": "session_meta", "payload": {"history_base": {"thread_id": str(parent)}}} if is_thread_id(
+                parent
+            ):
+                return parent
             case {"type": "session_meta", "payload": {"forked_from_id": str(parent)}} if is_thread_id(parent):
                 return parent
             case _:
@@ -174,6 +188,8 @@ def _settings(request: Request) -> dict[str, Any]:
         "shell_environment_policy.ignore_default_excludes": False,
         "shell_environment_policy.exclude": sorted({KEY_VARIABLE, request.key_variable or KEY_VARIABLE}),
         "check_for_update_on_startup": False,
+        # A login that is lent is a file; a user's own may lie in a keyring, where private homes don't find it.
+        "cli_auth_credentials_store": "file",
     }
     if request.effort is not None:
         settings["model_reasoning_effort"] = request.effort

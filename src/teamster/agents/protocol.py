@@ -167,11 +167,14 @@ class Agent(Protocol):
         ...
 
     def closure(self, names: Sequence[str], thread_id: str) -> tuple[str, ...]:
-        """Choose the paths, relative to a home, that make up a thread's session, without its parents'."""
+        """Choose the paths, relative to a home, that hold what was said in a thread, without what it was forked from.
+
+        What `session_parent` returns is understood here too.
+        """
         ...
 
     def session_parent(self, first_line: bytes) -> str | None:
-        """Read a session file's first line (decompressed): the thread that it was forked from."""
+        """Read a session file's first line (decompressed): where the history before it stands, None if nowhere."""
         ...
 
     @property

@@ -4,13 +4,17 @@ May touch the folders beneath a root, each file through the one function of its 
 wrote, know a database, or start a process.
 
 - `layout`: names relative to the root, and `KEPT`, the table of what may lie there.
-- `documents`, `current`: the JSON documents as values.
+- `documents`, `current`, `configuration`: the JSON documents as values.
 - `outbox`: promised files, written, flushed, told.
-- `sessions`, `frozen`, `evidence`: the end of an attempt, and what comes too late.
+- `homes`, `sessions`: what lies in an agent's home, and the resume base that is made of it.
+- `credentials`: login files, lent as private copies.
+- `frozen`, `evidence`: the end of an attempt, and what comes too late.
 - `tampering`: what an agent did to its own attempt.
 - `verify`: every promise that files alone can show.
 """
 
+from teamster.artifacts.configuration import HarnessConfig
+from teamster.artifacts.credentials import Credentials, read_login
 from teamster.artifacts.current import pointers, pointers_faults
 from teamster.artifacts.documents import (
     ResolvedResume,
@@ -28,8 +32,10 @@ from teamster.artifacts.evidence import save_late
 from teamster.artifacts.faults import batch_meta_faults, meta_faults, state_faults
 from teamster.artifacts.findings import Finding, Report, Rule
 from teamster.artifacts.frozen import freeze_attempt, inventory, manifest_draft
+from teamster.artifacts.homes import first_line, keep_session, remove_links, session_files
 from teamster.artifacts.layout import (
     CODEX_HOME,
+    CREDENTIALS,
     DATABASES,
     EVIDENCE,
     INCOMING,
@@ -40,6 +46,7 @@ from teamster.artifacts.layout import (
     RUNS,
     SPOOL,
     STAGING,
+    SYSTEM,
     WORKSPACES,
     AttemptFile,
     AttemptName,
@@ -54,6 +61,8 @@ from teamster.artifacts.layout import (
     control_path,
     current_path,
     draft,
+    harness_config_path,
+    harness_config_version_path,
     health_path,
     inputs_path,
     job_folder,
@@ -68,22 +77,13 @@ from teamster.artifacts.layout import (
 )
 from teamster.artifacts.outbox import Outbox
 from teamster.artifacts.root import Root, leftovers, open_root, sweep_leftovers
-from teamster.artifacts.sessions import (
-    Sealed,
-    SealedFile,
-    first_line,
-    is_unchanged,
-    keep_session,
-    remove_links,
-    restore,
-    seal,
-    session_files,
-)
+from teamster.artifacts.sessions import BaseChanged, NotSealable, Sealed, SealedFile, is_unchanged, restore, seal
 from teamster.artifacts.tampering import blames_disk, is_whole, make_whole
 from teamster.artifacts.verify import verify
 
 __all__ = [
     "CODEX_HOME",
+    "CREDENTIALS",
     "DATABASES",
     "EVIDENCE",
     "INCOMING",
@@ -94,11 +94,16 @@ __all__ = [
     "RUNS",
     "SPOOL",
     "STAGING",
+    "SYSTEM",
     "WORKSPACES",
     "AttemptFile",
     "AttemptName",
+    "BaseChanged",
+    "Credentials",
     "Finding",
+    "HarnessConfig",
     "Kept",
+    "NotSealable",
     "Outbox",
     "Report",
     "ResolvedResume",
@@ -122,6 +127,8 @@ __all__ = [
     "files_touched",
     "first_line",
     "freeze_attempt",
+    "harness_config_path",
+    "harness_config_version_path",
     "health_path",
     "heartbeat",
     "inputs_path",
@@ -142,6 +149,7 @@ __all__ = [
     "pointers",
     "pointers_faults",
     "queued",
+    "read_login",
     "remove_links",
     "restore",
     "runner_folder",

@@ -22,9 +22,11 @@ INCOMING: Final = "incoming"
 DATABASES: Final = "db"
 SPOOL: Final = "spool"
 WORKSPACES: Final = "workspaces"
-ROOT_FOLDERS: Final = (RUNS, RUNNERS, INCOMING, DATABASES, SPOOL, WORKSPACES)
+CREDENTIALS: Final = "credentials"
+ROOT_FOLDERS: Final = (RUNS, RUNNERS, INCOMING, DATABASES, SPOOL, WORKSPACES, CREDENTIALS)
 ROOT_RECORD: Final = "root.json"
 EVIDENCE: Final = ".teamster"
+SYSTEM: Final = "_system"  # no id of a batch: those begin with a letter or a digit
 CONTROL: Final = f"{EVIDENCE}/control.jsonl"
 CODEX_HOME: Final = "codex_home"
 STAGING: Final = f"{EVIDENCE}/staging"
@@ -74,6 +76,23 @@ def batch_meta_path(batch_id: BatchId) -> str:
 def inputs_path(batch_id: BatchId) -> str:
     """Name the prompts and schemas of a batch, kept by hash."""
     return f"{batch_folder(batch_id)}/{EVIDENCE}/inputs.jsonl"
+
+
+def harness_config_path() -> str:
+    """Name the snapshot of what the harness is set to."""
+    return f"{RUNS}/{SYSTEM}/harness_config.json"
+
+
+def harness_config_version_path(version: str) -> str:
+    """Name one version of it, kept for the batches that were submitted under it.
+
+    Raises:
+        ValueError: it is no version.
+    """
+    path = f"{RUNS}/{SYSTEM}/harness_config_versions/{version}.json"
+    if kept(path) is None:
+        raise ValueError(f"{version!r} is not the version of a configuration")
+    return path
 
 
 def control_path(batch_id: BatchId) -> str:
@@ -218,6 +237,14 @@ KEPT: Final[Mapping[str, Kept]] = MappingProxyType(
     {
         ROOT_RECORD: _rule(FileClass.WRITE_ONCE, "harness", "when the root is made", _AT_ONCE),
         f"{RUNS}/": _folder("harness", "for each new batch"),
+        f"{RUNS}/{SYSTEM}/": _folder("harness", "at the first submission"),
+        f"{RUNS}/{SYSTEM}/harness_config.json": _rule(
+            FileClass.SNAPSHOT, "harness", "when it starts to work, and at each submission", "never"
+        ),
+        f"{RUNS}/{SYSTEM}/harness_config_versions/": _folder("harness", "for each new version"),
+        f"{RUNS}/{SYSTEM}/harness_config_versions/<version>.json": _rule(
+            FileClass.WRITE_ONCE, "harness", "at the first submission under it", _AT_ONCE
+        ),
         f"{_B}/": _folder("harness", "for each new job"),
         f"{_B}/batch_meta.json": _rule(FileClass.WRITE_ONCE, "harness", "at submission", _AT_ONCE),
         f"{_B}/{EVIDENCE}/": _folder("harness", "at submission"),
@@ -278,6 +305,7 @@ _ID: Final = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 _PARTS: Final = {
     "<run_dir_name>": rf"[0-9]{{8}}T[0-9]{{6}}Z_{_ID}",
     "<fence>": r"[0-9]+",
+    "<version>": r"[A-Za-z0-9][A-Za-z0-9._-]{0,126}",
     "<file>": r"[^/]+",
     "**": r".+",
 }

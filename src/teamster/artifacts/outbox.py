@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -12,14 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from teamster.artifacts.folders import open_child, open_folder
+from teamster.artifacts.folders import open_child
 from teamster.artifacts.journals import keeps_order
 from teamster.artifacts.layout import AttemptFile, kept
 from teamster.artifacts.root import Root, sweep_open_folder
-from teamster.kit import OutsideRoot, flush
+from teamster.kit import OutsideRoot, flush, open_folder_at_once
 from teamster.model import FINAL_ATTEMPT_STATUSES, FileClass, OutboxRow, WorldError
 
-FLUSH_THREADS: Final = 4
+FLUSH_THREADS: Final = 2
 FILES_PER_FLUSH_MAX: Final = 96  # one descriptor each while they are flushed together
 FOLDERS_OPEN_MAX: Final = 64
 PARENTS_KNOWN_MAX: Final = 10_000
@@ -54,11 +55,22 @@ class Outbox:
     whose flush failed may be anything.
     """
 
-    def __init__(self, root: Root, *, parents_flushed: bool | None = None, flush_paths: Flush = flush) -> None:
-        """Deliver beneath `root`. `parents_flushed`: flush each new parent too, by default where the disk needs it."""
+    def __init__(
+        self,
+        root: Root,
+        *,
+        parents_flushed: bool | None = None,
+        flush_paths: Flush = flush,
+        at_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Deliver beneath `root`. `parents_flushed`: flush each new parent too, by default where the disk needs it.
+
+        `flush_paths` is called by several threads at once, and `at_close` once nobody will call it any more.
+        """
         self._root = root
         self._flushes_parents = not keeps_order(root.path) if parents_flushed is None else parents_flushed
         self._flush_paths = flush_paths
+        self._at_close = at_close
         self._threads = ThreadPoolExecutor(FLUSH_THREADS, thread_name_prefix="outbox")
         self._promises: dict[str, _Promise] = {}
         self._flying: dict[Future[None], list[_Written]] = {}
@@ -130,6 +142,7 @@ class Outbox:
         """
         self._start_flushing()
         self._threads.shutdown()
+        self._at_close()
         self._land()
         self._raise_failures()
 
@@ -228,20 +241,30 @@ class _Folders:
 
     def at(self, relative: str) -> int:
         """Return the descriptor of a folder beneath the root, made if it is missing."""
-        found = self._opened(relative)
+        found = self._open.get(relative)
+        if found is None:
+            found = open_folder_at_once(self._top(), relative)
+            if found is None:
+                found = self._made(relative)
+            self._open[relative] = found
         if self._sweeping and relative not in self._swept:
             self._swept.add(relative)
             sweep_open_folder(found)
         return found
 
-    def _opened(self, relative: str) -> int:
+    def _top(self) -> int:
+        if len(self._open) >= FOLDERS_OPEN_MAX:
+            self.close()
+        if "" not in self._open:
+            self._open[""] = os.open(self._base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return self._open[""]
+
+    def _made(self, relative: str) -> int:
+        """Open a folder step by step: the folders of one delivery have their parents in common, and these stay open."""
         found = self._open.get(relative)
         if found is None:
-            if len(self._open) >= FOLDERS_OPEN_MAX:
-                self.close()
             parent, _, name = relative.rpartition("/")
-            # The folders of one delivery have their parents in common, and these are open.
-            found = open_child(self._opened(parent), name) if parent else open_folder(self._base, relative)
+            found = open_child(self._made(parent), name)
             self._open[relative] = found
         return found
 
@@ -253,8 +276,13 @@ class _Folders:
 
 
 def _deliver(row: OutboxRow, folder: int) -> None:
-    """Write one file under a temporary name and rename it: readers see the old or the new one."""
+    """Write one file under a temporary name and rename it: readers see the old or the new one.
+
+    A write-once file that lies there already, as a shim's record does, is flushed and not written again.
+    """
     name = row.path.rpartition("/")[2]
+    if row.file_class is FileClass.WRITE_ONCE and _holds(name, folder, row.content):
+        return
     temporary = f"{name}.{os.getpid()}.tmp"
     try:
         descriptor = _create(temporary, folder)
@@ -271,6 +299,21 @@ def _deliver(row: OutboxRow, folder: int) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+
+
+def _holds(name: str, folder: int, content: bytes) -> bool:
+    """Tell whether a name is a frozen file with these bytes, and has no other name by which it could be changed."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or stat.S_IMODE(found.st_mode) != FROZEN_MODE:
+            return False
+        return found.st_size == len(content) and os.read(descriptor, len(content) + 1) == content
+    finally:
+        os.close(descriptor)
 
 
 def _create(name: str, folder: int) -> int:

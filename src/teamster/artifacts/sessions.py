@@ -5,9 +5,9 @@ Which files make up a session is the agent's knowledge; here they are names rela
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,13 +15,22 @@ from typing import Any, Final
 
 from teamster.artifacts.copying import copy_content
 from teamster.artifacts.folders import open_folder
-from teamster.artifacts.walking import Kind, walk
+from teamster.artifacts.witness import digest_of, look_at
 from teamster.kit import OutsideRoot, digest, flush, make_folder, open_beneath
 from teamster.model import JsonObject, WorldError
 
 SEALED_VERSION: Final = 1
-SESSION_FILES_MAX: Final = 20_000
+SESSION_BYTES_MAX: Final = 16 << 30  # a file with a hole in it can claim any size, and each byte of it is read
 FILE_MODE: Final = 0o600
+SEALED_MODE: Final = 0o400  # may hold what an agent was told in confidence: never served, readable by its owner alone
+
+
+class BaseChanged(WorldError):
+    """A resume base is not what was sealed: a file of it is missing, was cut or was touched."""
+
+
+class NotSealable(WorldError):
+    """What an agent left can't be sealed: it is no session that anybody could go on with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,74 +112,22 @@ class Sealed:
             raise ValueError("not the manifest of a session: it is nested too deeply") from error
 
 
-def session_files(home: Path) -> tuple[str, ...]:
-    """Return the regular files of a home, relative to it and sorted; no link is followed, no home is no file.
-
-    Raises:
-        WorldError: there are more than `SESSION_FILES_MAX` names, or a folder can't be read.
-    """
-    found = (entry.name for entry in walk(home, entries_max=SESSION_FILES_MAX) if entry.kind is Kind.FILE)
-    return tuple(sorted(name for name in found if name.isprintable()))
-
-
-def first_line(home: Path, name: str, *, bytes_max: int) -> bytes:
-    """Return a file's first line without its end, at most `bytes_max` of it, as it lies there (packed if it is).
-
-    Raises:
-        WorldError: it is no file beneath the home, or can't be read.
-    """
-    try:
-        with os.fdopen(open_beneath(home, name), "rb") as file:
-            return file.readline(bytes_max).rstrip(b"\r\n")
-    except (OSError, OutsideRoot) as error:
-        raise WorldError(f"{home / name} can't be read: {error}") from error
-
-
-def remove_links(home: Path) -> tuple[str, ...]:
-    """Remove whatever is neither file nor folder (links to a user's own files above all) and return the names.
-
-    Raises:
-        WorldError: one can't be removed.
-    """
-    removed = tuple(entry.name for entry in walk(home) if entry.kind is Kind.OTHER)
-    for name in removed:
-        try:
-            (home / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise WorldError(f"{home / name} can't be removed: {error.strerror}") from error
-    return removed
-
-
-def keep_session(home: Path, names: Iterable[str]) -> None:
-    """Remove all of a home but its session: links to a user's own files, caches, and what the program makes again.
-
-    A home that was used holds some 70 files and 0.5 MB of those; a batch has hundreds of homes.
-
-    Raises:
-        WorldError: something can't be removed.
-    """
-    kept = set(names)
-    entries = list(walk(home))
-    try:
-        for entry in reversed(entries):
-            if entry.kind is not Kind.FOLDER and entry.name not in kept:
-                (home / entry.name).unlink(missing_ok=True)
-            elif entry.kind is Kind.FOLDER and not any((home / entry.name).iterdir()):
-                (home / entry.name).rmdir()
-    except OSError as error:
-        raise WorldError(f"{home} can't be cleared: {error}") from error
-
-
 def seal(home: Path, names: Iterable[str]) -> Sealed:
-    """Hash and flush the files of a session whose tree was seen empty; what else lies in the home stays as it is.
+    """Hash, close and flush the files of a session whose tree was seen empty; what else lies in the home stays.
+
+    A file that has a second name somewhere is replaced by a copy: who holds that name could write into the base.
 
     Raises:
         ValueError: there is no name.
+        NotSealable: it is too large.
         WorldError: one is no regular file beneath the home, or the disk failed.
     """
     chosen = sorted(set(names))
     try:
-        files = tuple(_measure(home, name) for name in chosen)
+        sizes = sum(_part_company(home, name) for name in chosen)
+        if sizes > SESSION_BYTES_MAX:
+            raise NotSealable(f"the session has {sizes} bytes, over {SESSION_BYTES_MAX}")
+        files = tuple(_measure_and_close(home, name) for name in chosen)
         folders = {home / folder for name in chosen for folder in PurePosixPath(name).parents}
         flush([*(home / name for name in chosen), *sorted(folders)])
     except (OSError, OutsideRoot) as error:
@@ -179,25 +136,23 @@ def seal(home: Path, names: Iterable[str]) -> Sealed:
 
 
 def restore(source_home: Path, sealed: Sealed, target_home: Path) -> None:
-    """Copy a base into a fresh home, and check that what arrived is what was sealed. The source is only read.
+    """Copy a base into a fresh home, if it is what was sealed. The source is only read.
 
     Never a hard link: agents append to their session in place.
 
     Raises:
-        WorldError: the source is gone or differs, the target has such a file already, or the disk failed.
+        BaseChanged: the source is gone or differs.
+        WorldError: the target has such a file already, or the disk failed.
     """
     for file in sealed.files:
+        source = _open_sealed(source_home, file)
         try:
             make_folder(target_home)
-            _copy(source_home, file.name, target_home)
-            copied = _measure(target_home, file.name)
+            _copy(source, file, target_home)
         except (OSError, OutsideRoot) as error:
             raise WorldError(f"{file.name} of the base {source_home} can't be copied: {error}") from error
-        if copied != file:
-            raise WorldError(
-                f"{file.name} of the base {source_home} is not what was sealed: "
-                f"{copied.bytes} bytes with digest {copied.sha256[:12]}, not {file.bytes} with {file.sha256[:12]}"
-            )
+        finally:
+            os.close(source)
 
 
 def is_unchanged(source_home: Path, sealed: Sealed) -> bool:
@@ -207,35 +162,100 @@ def is_unchanged(source_home: Path, sealed: Sealed) -> bool:
         WorldError: the disk failed.
     """
     try:
-        return all(
-            (source_home / file.name).lstat().st_size == file.bytes and _measure(source_home, file.name) == file
-            for file in sealed.files
-        )
-    except (FileNotFoundError, NotADirectoryError, OutsideRoot):
+        for file in sealed.files:
+            os.close(_open_sealed(source_home, file))
+    except BaseChanged:
         return False
+    return True
+
+
+def _open_sealed(source_home: Path, file: SealedFile) -> int:
+    """Open a file of a base and see that it is what was sealed; a file that was cut need not be read for that.
+
+    Raises:
+        BaseChanged: it isn't.
+        WorldError: the disk failed.
+    """
+    try:
+        descriptor = open_beneath(source_home, file.name)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise BaseChanged(f"{file.name} is missing") from error
+    except OutsideRoot as error:
+        raise BaseChanged(f"{file.name} was touched: {error}") from error
     except OSError as error:
         raise WorldError(f"the base {source_home} can't be read: {error}") from error
-
-
-def _measure(home: Path, name: str) -> SealedFile:
-    with os.fdopen(open_beneath(home, name), "rb") as file:
-        digested = hashlib.file_digest(file, "sha256")
-        return SealedFile(name=name, sha256=digested.hexdigest(), bytes=file.tell())
-
-
-def _copy(source_home: Path, name: str, target_home: Path) -> None:
-    place = PurePosixPath(name)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-    source = open_beneath(source_home, name)
     try:
-        folder = open_folder(target_home, str(place.parent))
-        try:
-            target = os.open(place.name, flags, FILE_MODE, dir_fd=folder)
-        finally:
-            os.close(folder)
-        try:
-            copy_content(source, target)
-        finally:
-            os.close(target)
+        _check(descriptor, file)
+    except BaseException as error:
+        os.close(descriptor)
+        if isinstance(error, OSError):
+            raise WorldError(f"the base {source_home} can't be read: {error}") from error
+        raise
+    return descriptor
+
+
+def _check(descriptor: int, file: SealedFile) -> None:
+    size = os.fstat(descriptor).st_size
+    if size < file.bytes:
+        raise BaseChanged(f"{file.name} was cut: it has {size} bytes, and {file.bytes} were sealed")
+    if size > file.bytes:
+        raise BaseChanged(f"{file.name} was touched: it has {size} bytes, and {file.bytes} were sealed")
+    found, _ = digest_of(descriptor)
+    if found != file.sha256:
+        raise BaseChanged(f"{file.name} was touched: its digest is {found[:12]}, and {file.sha256[:12]} was sealed")
+
+
+def _part_company(home: Path, name: str) -> int:
+    """See that a file has no second name, and return its size.
+
+    Raises:
+        OSError: the disk failed.
+        OutsideRoot: it is no regular file beneath the home.
+    """
+    source = open_beneath(home, name)
+    try:
+        found = os.fstat(source)
+        if found.st_nlink > 1:
+            temporary = f"{home / name}.{os.getpid()}.tmp"
+            target = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+            try:
+                copy_content(source, target)
+            finally:
+                os.close(target)
+            os.rename(temporary, home / name)  # noqa: PTH104 - a name is enough
+        return found.st_size
     finally:
         os.close(source)
+
+
+def _measure_and_close(home: Path, name: str) -> SealedFile:
+    """Hash a file that nobody may write any more: the mode comes first, since it would make the look an old one."""
+    descriptor = open_beneath(home, name)
+    try:
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != SEALED_MODE:
+            os.fchmod(descriptor, SEALED_MODE)
+        found, size = digest_of(descriptor)
+        return SealedFile(name=name, sha256=found, bytes=size)
+    finally:
+        os.close(descriptor)
+
+
+def _copy(source: int, file: SealedFile, target_home: Path) -> None:
+    """Copy an open file that was found to be what was sealed, and see that it stayed so meanwhile."""
+    place = PurePosixPath(file.name)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    before = look_at(source)
+    folder = open_folder(target_home, str(place.parent))
+    try:
+        target = os.open(place.name, flags, FILE_MODE, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        copy_content(source, target)
+        copied = os.fstat(target).st_size
+    finally:
+        os.close(target)
+    if look_at(source) != before:
+        raise BaseChanged(f"{file.name} was touched while it was copied")
+    if copied != file.bytes:
+        raise WorldError(f"{file.name}: {copied} of {file.bytes} bytes arrived")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from teamster.artifacts.attempt_rules import LINE_BYTES_MAX, AttemptRules, Seen
+from teamster.artifacts.configuration import config_faults
 from teamster.artifacts.document_rules import line_fault, parse
 from teamster.artifacts.faults import batch_meta_faults
 from teamster.artifacts.findings import Report, Rule, Tally
@@ -15,6 +16,7 @@ from teamster.artifacts.job_rules import JobRules
 from teamster.artifacts.layout import (
     EVIDENCE,
     RUNS,
+    SYSTEM,
     batch_folder,
     batch_meta_path,
     control_path,
@@ -59,16 +61,36 @@ class _Verification:
         self._standing = Standing(root, promised=promised, secrets=secrets)
         self._live = frozenset(directory.rstrip("/") for directory in live)
         self._met: set[str] = set()
+        self._config_versions: set[str] = set()
         self._tally = Tally()
 
     def run(self) -> Report:
         """Go through all batches."""
+        self._check_system(f"{RUNS}/{SYSTEM}")
         for entry in self._lawful(RUNS):
-            if entry.kind is Kind.FOLDER:
+            if entry.kind is Kind.FOLDER and entry.name != SYSTEM:
                 self._check_batch(BatchId(entry.name))
         for directory in sorted(self._live - self._met):
             self._tally.add(directory, Rule.MISSING, "the store says that it runs, and its directory is not there")
         return self._tally.report()
+
+    def _check_system(self, folder: str) -> None:
+        """Check what a harness was set to, and note the versions that batches may name."""
+        for entry in self._standing.walk(folder):
+            path = f"{folder}/{entry.name}"
+            if not self._is_lawful(path, entry.kind) or entry.kind is not Kind.FILE:
+                continue
+            examined = self._examine(path)
+            value = None if examined is None else self._parse(path, examined)
+            if value is None:
+                continue
+            for fault in config_faults(value):
+                self._tally.add(path, Rule.DOCUMENT, fault)
+            version = str(value.get("harness_config_version"))
+            if "/" in entry.name and entry.name.rpartition("/")[2] == f"{version}.json":
+                self._config_versions.add(version)
+            elif "/" in entry.name:
+                self._tally.add(path, Rule.IDENTITY, f"harness_config_version is {version}")
 
     def _check_batch(self, batch_id: BatchId) -> None:
         folder = batch_folder(batch_id)
@@ -100,6 +122,8 @@ class _Verification:
             self._tally.add(path, Rule.IDENTITY, f"batch_id is {value.get('batch_id')}, and it lies under {batch_id}")
         if faults:
             return None
+        if value["harness_config_version"] not in self._config_versions:
+            self._tally.add(path, Rule.MISSING, f"configuration {value['harness_config_version']} is not kept")
         return {str(job["job_id"]): {str(step["step_id"]) for step in job["steps"]} for job in value["jobs"]}
 
     def _check_evidence(self, batch_id: BatchId) -> frozenset[str]:

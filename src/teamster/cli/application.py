@@ -11,7 +11,7 @@ import typer
 
 from teamster.kit import Names
 from teamster.model import TableDefaults
-from teamster.operations import Harness, RootChoice
+from teamster.operations import Configuration, Harness, RootChoice
 
 RootOption = Annotated[
     Path | None,
@@ -60,6 +60,10 @@ class Application(Protocol):
     @property
     def cwd(self) -> Path:
         """The folder that the command was typed in."""
+        ...
+
+    def configuration(self, *, slots: int | None = None) -> Configuration:
+        """Say what holds for each setting, and where its value comes from."""
         ...
 
     def desk(self, root: Path | None, *, slots: int | None = None, rehearsal: bool = False) -> Desk:

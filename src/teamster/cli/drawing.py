@@ -24,6 +24,14 @@ MINUTE_SECONDS: Final = 60
 HOUR_SECONDS: Final = 3600
 
 
+def table_of(*columns: str) -> RichTable:
+    """Begin a table as all of ours look; what doesn't fit is folded."""
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
 def draw_batches(console: Console, rows: Sequence[BatchRow]) -> None:
     """Draw all batches, one line each where the terminal is wide enough for their ids."""
     if not rows:
@@ -33,7 +41,7 @@ def draw_batches(console: Console, rows: Sequence[BatchRow]) -> None:
     heads = ("batch", "submitted", "steps", "state")
     used = sum(max(len(row[column]) for row in (heads, *cells)) + GAP for column in range(len(heads)))
     room = max(GOAL_CHARACTERS_MIN, min(NOTE_CHARACTERS_MAX, console.width - used))
-    table = _table(*heads, "goal")
+    table = table_of(*heads, "goal")
     for row, (batch_id, submitted, steps, _) in zip(rows, cells, strict=True):
         goal = escape(one_line(row.goal, characters_max=room))
         table.add_row(batch_id, submitted, steps, _styled_counts(row.counts), goal)
@@ -52,7 +60,7 @@ def draw_scoreboard(console: Console, board: Scoreboard, *, all_steps: bool, opt
         rows = tuple(row for row in rows if row.status not in {StepStatus.SUCCEEDED, StepStatus.BLOCKED})
     shown = rows if all_steps else rows[:ROWS_SHOWN_MAX]
     if shown:
-        table = _table("step", "status", "tries", "note")
+        table = table_of("step", "status", "tries", "note")
         for row in shown:
             about = escape(one_line(_about(row, board.computed_at), characters_max=NOTE_CHARACTERS_MAX))
             table.add_row(str(row.step), styled(row.status.value), str(row.attempts or ""), about)
@@ -112,10 +120,3 @@ def _styled_counts(counts: Mapping[str, int]) -> str:
 
 def _moment(moment: datetime) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _table(*columns: str) -> RichTable:
-    table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table

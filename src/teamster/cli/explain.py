@@ -10,7 +10,7 @@ from typing import Final
 from typer.exceptions import TyperException
 
 from teamster.cli.console import err, plain, print_json
-from teamster.model import LeaseLost, TableProblems, TeamsterError, UsageError, WorldError
+from teamster.model import InputProblems, LeaseLost, TeamsterError, UsageError, WorldError
 
 EXIT_OK: Final = 0
 EXIT_UNSUCCESSFUL: Final = 1  # the batch is settled, and not all of it succeeded
@@ -35,7 +35,7 @@ def exit_code(error: TeamsterError) -> int:
 def explain(error: Exception, *, as_json: bool) -> int:
     """Say what went wrong and what to try next, and return the exit code."""
     told = _told(error)
-    problems = told.problems if isinstance(told, TableProblems) else ()
+    problems = told.problems if isinstance(told, InputProblems) else ()
     code = exit_code(told)
     if as_json:
         listed = [{"place": p.place, "field": p.field, "fact": p.fact, "hint": p.hint} for p in problems]

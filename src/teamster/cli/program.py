@@ -10,6 +10,7 @@ import typer
 from teamster import __version__
 from teamster.cli.application import Application
 from teamster.cli.cancel import cancel
+from teamster.cli.config import config
 from teamster.cli.console import print_line, write_anything
 from teamster.cli.explain import EXIT_INTERRUPTED, EXIT_OK, explain
 from teamster.cli.logs import logs
@@ -36,6 +37,7 @@ _VERBS = (
     (show, "show", LOOK_PANEL),
     (logs, "logs", LOOK_PANEL),
     (verify, "verify", LOOK_PANEL),
+    (config, "config", LOOK_PANEL),
     (cancel, "cancel", STEER_PANEL),
     (retry, "retry", STEER_PANEL),
 )

@@ -9,8 +9,10 @@ import typer
 
 from teamster.cli.application import JsonOption, RootOption, SlotsOption, application_of
 from teamster.cli.console import err, plain, say_root
+from teamster.cli.serve import serve
 from teamster.cli.tables import agents_of, read
 from teamster.cli.working import work_on_batch
+from teamster.model import UsageError
 from teamster.operations import check_agents, check_programs, rehearsed, straight
 from teamster.rehearsal import idle_rules, read_scenario
 
@@ -18,11 +20,19 @@ from teamster.rehearsal import idle_rules, read_scenario
 def rehearse(
     context: typer.Context,
     *,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A launch table, YAML or JSON.")],
+    table: Annotated[
+        Path | None, typer.Argument(metavar="[TABLE]", help="A launch table, YAML or JSON.", show_default=False)
+    ] = None,
     scenario: Annotated[
         Path | None,
         typer.Option("--scenario", help="What the model plays.", show_default="every step answers `ok`"),
     ] = None,
+    serve_only: Annotated[
+        bool, typer.Option("--serve", help="Only serve the model, and print what points each agent at it.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="Where --serve listens.", show_default="any that is free")
+    ] = 0,
     root: RootOption = None,
     slots: SlotsOption = None,
     json: JsonOption = False,
@@ -32,10 +42,15 @@ def rehearse(
     It works on clones of the working directories. A rehearsal that was interrupted goes on; one that is settled is
     followed by a new one.
     """
+    if serve_only != (table is None):
+        raise UsageError("name a table to rehearse, or --serve to have the model alone", hint="not both, not neither")
     application = application_of(context)
     path = None if scenario is None else straight(application.cwd / scenario)
     desk = application.desk(root, slots=slots, rehearsal=True)
     say_root(desk.choice, as_json=json)
+    if table is None:
+        serve(desk.choice, scenario=path, port=port, as_json=json)
+        return
     wanted = read(desk, application.cwd / table, new=False)
     check_programs(wanted, desk.agent_env)
     warnings = () if path is None else idle_rules(read_scenario(path), wanted)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 
 FILE_MODE = 0o600
@@ -74,26 +73,6 @@ def append(path: Path, content: bytes) -> None:
         _write_all(descriptor, content)
     finally:
         os.close(descriptor)
-
-
-def flush(paths: Iterable[Path | str]) -> None:
-    """Bring files and folders to the disk. Names that are gone are passed over.
-
-    Writeback of all is started before the first wait: that is what makes a batch of small files cheap.
-    """
-    descriptors: list[int] = []
-    try:
-        for path in paths:
-            with contextlib.suppress(FileNotFoundError):
-                descriptors.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK))
-        for descriptor in descriptors:
-            with contextlib.suppress(OSError):  # folders know no advice
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        for descriptor in descriptors:
-            os.fsync(descriptor)
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
 
 
 def freeze(path: Path) -> None:

@@ -16,16 +16,23 @@ from teamster.model.agent import (
     unknown_placeholders,
 )
 from teamster.model.attempt import Attempt, FileClass, FileDraft, OutboxRow
+from teamster.model.contract import JobError, Record, event_from_json, read_record, record_from_json
+from teamster.model.dedupe import DedupeScope, PlanWork, PromptWork, StepWork, Work, dedupe_key, work_of
 from teamster.model.errors import (
     AgentUnusable,
+    ConfigProblems,
+    InputProblems,
     LeaseLost,
     Problem,
+    RecordProblems,
     StoreUnavailable,
     TableProblems,
     TeamsterError,
     UsageError,
     WorldError,
 )
+from teamster.model.forms import EVENT, FORMS, RECORD, STATUS_FIELDS
+from teamster.model.history import history_faults
 from teamster.model.ids import (
     ID_CHARACTERS_MAX,
     ID_PATTERN,
@@ -64,7 +71,6 @@ from teamster.model.outcome import (
 )
 from teamster.model.record import (
     CONTRACT_VERSION,
-    WORKFLOW_COMMANDS,
     Event,
     Item,
     JsonObject,
@@ -73,6 +79,7 @@ from teamster.model.record import (
     Shift,
 )
 from teamster.model.report import ARTIFACT_KINDS, REPORT_FIELDS_MIN, REPORT_STATUSES, RUN_REPORT_SCHEMA
+from teamster.model.shapes import Form
 from teamster.model.states import (
     ATTEMPT_MOVES,
     FINAL_ATTEMPT_STATUSES,
@@ -104,15 +111,19 @@ from teamster.model.table import (
     WorkspaceMode,
     dependencies_of,
 )
+from teamster.model.target import COMMANDS, TARGET, WORKFLOW_COMMANDS, Target
 
 __all__ = [
     "AGENT_NAMES",
     "APPROVAL_POLICIES",
     "ARTIFACT_KINDS",
     "ATTEMPT_MOVES",
+    "COMMANDS",
     "CONTRACT_VERSION",
+    "EVENT",
     "FINAL_ATTEMPT_STATUSES",
     "FINAL_STATUSES",
+    "FORMS",
     "GOAL_WORDS_MIN",
     "ID_CHARACTERS_MAX",
     "ID_PATTERN",
@@ -120,12 +131,15 @@ __all__ = [
     "MOVES",
     "OWNED_STATUSES",
     "PLACEHOLDERS",
+    "RECORD",
     "REPORT_FIELDS_MIN",
     "REPORT_STATUSES",
     "RUN_REPORT_SCHEMA",
     "SANDBOXES",
     "SELECTORS",
     "SPEC_VERSION",
+    "STATUS_FIELDS",
+    "TARGET",
     "VIEWS",
     "WORKFLOW_COMMANDS",
     "AgentChoice",
@@ -136,6 +150,8 @@ __all__ = [
     "AttemptStatus",
     "BatchId",
     "ClaimToken",
+    "ConfigProblems",
+    "DedupeScope",
     "Dependency",
     "Event",
     "EventType",
@@ -144,11 +160,14 @@ __all__ = [
     "Exited",
     "FileClass",
     "FileDraft",
+    "Form",
     "HostId",
+    "InputProblems",
     "Item",
     "ItemId",
     "ItemStatus",
     "Job",
+    "JobError",
     "JobId",
     "JsonObject",
     "Lease",
@@ -162,8 +181,12 @@ __all__ = [
     "Outcome",
     "OutputLimit",
     "Owner",
+    "PlanWork",
     "Problem",
     "ProcessIdentity",
+    "PromptWork",
+    "Record",
+    "RecordProblems",
     "RequestId",
     "ResumeFrom",
     "RetryPolicy",
@@ -179,24 +202,33 @@ __all__ = [
     "StepId",
     "StepKey",
     "StepStatus",
+    "StepWork",
     "Stopped",
     "StoreUnavailable",
     "Table",
     "TableDefaults",
     "TableProblems",
+    "Target",
     "TeamsterError",
     "TimedOut",
     "UsageError",
     "Verb",
     "View",
+    "Work",
     "WorkspaceMode",
     "WorldError",
+    "dedupe_key",
     "dependencies_of",
+    "event_from_json",
     "exit_record_from_json",
     "exit_record_to_json",
+    "history_faults",
     "is_collection",
     "is_id",
     "outcome_from_json",
     "outcome_to_json",
+    "read_record",
+    "record_from_json",
     "unknown_placeholders",
+    "work_of",
 ]

@@ -3,7 +3,10 @@
 ```text
 TeamsterError
 ├── UsageError            the caller asked for something impossible        exit 2
-│   └── TableProblems     a table with all its problems and their places
+│   └── InputProblems     what came in, with all its problems and their places
+│       ├── TableProblems     a table
+│       ├── ConfigProblems    a configuration
+│       └── RecordProblems    JSON of contract v1
 ├── WorldError            disk, process, program or database failed        exit 3
 │   ├── StoreUnavailable
 │   └── AgentUnusable     a program is missing, or not the one we know
@@ -61,11 +64,23 @@ class Problem:
         return f"{text} ({self.hint})" if self.hint else text
 
 
-class TableProblems(UsageError):
-    """A table can't be taken; every problem is listed."""
+class InputProblems(UsageError):
+    """What came in can't be taken; every problem is listed."""
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         count = len(problems)
         super().__init__(f"{source} has {count} problem{'s' if count != 1 else ''}")
         self.source = source
         self.problems = tuple(problems)
+
+
+class TableProblems(InputProblems):
+    """A table can't be taken."""
+
+
+class RecordProblems(InputProblems):
+    """JSON of contract v1 can't be taken: nothing of it was."""
+
+
+class ConfigProblems(InputProblems):
+    """A configuration file can't be taken."""

@@ -12,19 +12,19 @@ from teamster.model.ids import BatchId, ClaimToken, ItemId, RequestId, RunnerId,
 from teamster.model.states import FINAL_STATUSES, OWNED_STATUSES, EventType, ItemStatus
 
 CONTRACT_VERSION: Final = 1
-WORKFLOW_COMMANDS: Final = ("plan", "code", "finish-code", "review", "fix", "done", "verify")
 
 JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Who is responsible for an item now."""
+    """Who is responsible for an item now. `extra`, here and below, are members that are not ours: they are kept."""
 
     worker_id: str
     runtime: str
     host: str | None = None
     pid: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> JsonObject:
         """Write it as contract v1 wants it."""
@@ -33,6 +33,7 @@ class Owner:
             "worker_id": self.worker_id,
             "runtime": self.runtime,
             **{name: value for name, value in optional.items() if value is not None},
+            **self.extra,
         }
 
 
@@ -42,13 +43,14 @@ class Lease:
 
     expires_at: datetime
     renewed_at: datetime | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> JsonObject:
         """Write it as contract v1 wants it."""
         value: JsonObject = {"expires_at": iso(self.expires_at)}
         if self.renewed_at is not None:
             value["renewed_at"] = iso(self.renewed_at)
-        return value
+        return {**value, **self.extra}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class Event:
     actor: str
     request_id: RequestId | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> JsonObject:
         """Write it as contract v1 wants it."""
@@ -78,7 +81,7 @@ class Event:
             value["request_id"] = self.request_id
         if self.data:
             value["data"] = dict(self.data)
-        return value
+        return {**value, **self.extra}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ The code, the SQL guards, `docs/states.md` and the tests all read these tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -74,6 +74,12 @@ class Move:
         if source not in self.sources:
             raise ValueError(f"no move from {source} by {self.event}")
         return source if self.to is None else self.to
+
+    def steps(self) -> Iterator[tuple[ItemStatus | None, ItemStatus]]:
+        """Yield each pair of states, before and after, in the order of the statuses; None: there was no item."""
+        if not self.sources and self.to is not None:
+            yield None, self.to
+        yield from ((source, self.target(source)) for source in ItemStatus if source in self.sources)
 
 
 S = ItemStatus

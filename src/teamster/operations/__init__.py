@@ -6,10 +6,12 @@ May touch store, artifacts and the rooms that act, through their doors. Must not
 from teamster.operations.admission import Admission
 from teamster.operations.agents import check_agents, check_programs
 from teamster.operations.cancel import cancel
+from teamster.operations.config import Configuration, configuration, find_config, read_config
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened, defaults_of
 from teamster.operations.paths import straight
-from teamster.operations.rehearse import rehearsed
+from teamster.operations.rehearse import rehearsed, serve_scenario
+from teamster.operations.reloading import Reloading
 from teamster.operations.retry import retry
 from teamster.operations.roots import RootChoice, choose_root, require_root
 from teamster.operations.submit import Submitted, submit
@@ -18,9 +20,11 @@ from teamster.operations.work import Worked, work
 
 __all__ = [
     "Admission",
+    "Configuration",
     "Control",
     "Harness",
     "Opened",
+    "Reloading",
     "RootChoice",
     "Submitted",
     "Worked",
@@ -28,10 +32,14 @@ __all__ = [
     "check_agents",
     "check_programs",
     "choose_root",
+    "configuration",
     "defaults_of",
+    "find_config",
+    "read_config",
     "rehearsed",
     "require_root",
     "retry",
+    "serve_scenario",
     "straight",
     "submit",
     "verify",

@@ -23,7 +23,7 @@ def check_agents(harness: Harness, wanted: Iterable[str]) -> Mapping[str, str | 
 
     Raises:
         AgentUnusable: a program is missing, can't be run, or lacks a flag that we need.
-        UsageError: an agent needs a key, and there is none.
+        UsageError: an agent needs a key or a login, and there is none that can be used.
     """
     return {name: _check(harness, harness.agents[name]) for name in sorted(set(wanted))}
 
@@ -51,18 +51,26 @@ def check_programs(table: Table, env: Mapping[str, str]) -> None:
 
 
 def _check(harness: Harness, agent: Agent) -> str | None:
-    if agent.sessions and harness.settings.key is None:
-        raise UsageError(
-            f"{agent.name} has no key",
-            hint="set CODEX_API_KEY (or OPENAI_API_KEY), or try the table without one: teamster rehearse TABLE",
-        )
     missing = agent.check_help([_ask(harness, agent, argv) for argv in agent.help_argvs])
     if missing:
         raise AgentUnusable(
             f"{agent.name} does not know {', '.join(missing)}",
             hint="install the version that this release was tested with: pip install 'teamster[codex]'",
         )
+    if agent.sessions and harness.settings.key is None:
+        _check_login(harness, agent)
     return None if agent.version_argv is None else agent.parse_version(_ask(harness, agent, agent.version_argv))
+
+
+def _check_login(harness: Harness, agent: Agent) -> None:
+    broker = harness.logins.of(agent.name)
+    if broker is None:
+        raise UsageError(
+            f"{agent.name} has no key and no login",
+            hint="set CODEX_API_KEY (or OPENAI_API_KEY), or sign in: codex login; "
+            "or try the table without either: teamster rehearse TABLE",
+        )
+    broker.check()
 
 
 def _ask(harness: Harness, agent: Agent, argv: tuple[str, ...]) -> str:

@@ -25,8 +25,8 @@ from teamster.store import Batch, Store
 
 ROWS_MAX: Final = 1_000_000
 DOCUMENT_BYTES_MAX: Final = 512 << 20
-BATCH_FOLDERS: Final = "*"
-ATTEMPT_FOLDERS: Final = "*/*/steps/*/attempts/*"
+BATCH_FOLDERS: Final = "[!_]*"  # what begins with `_` is no batch
+ATTEMPT_FOLDERS: Final = "[!_]*/*/steps/*/attempts/*"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -11,8 +11,9 @@ from teamster.agents import Agent
 from teamster.artifacts import Outbox, Root
 from teamster.kit import Clock, Names
 from teamster.model import ExecutionPolicy, HostId, ProcessIdentity, RetryPolicy, RunnerId, TableDefaults
+from teamster.operations.reloading import Reloading
 from teamster.process import Host, Liveliness
-from teamster.runner import Delivery
+from teamster.runner import Delivery, Logins
 from teamster.settings import Settings
 from teamster.store import Store
 from teamster.workspace import Workspaces
@@ -38,6 +39,8 @@ class Harness:
     liveliness: Liveliness
     end_harness: Callable[[ProcessIdentity, Path], bool]
     jitter: Callable[[], float]
+    reloading: Reloading
+    logins: Logins = field(default_factory=Logins)
 
     @property
     def defaults(self) -> TableDefaults:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from teamster.model import ID_CHARACTERS_MAX, BatchId, Table
 from teamster.operations.harness import Harness, Opened
+from teamster.operations.roots import RootChoice
 from teamster.operations.settled import is_settled
 from teamster.operations.submit import Submitted, submit
-from teamster.rehearsal import clone_directories
+from teamster.rehearsal import Model, clone_directories, serve_model
 
 CLONES: Final = "clones"
+SERVED: Final = "served"
 REHEARSALS_MAX: Final = 10_000
 
 
@@ -25,6 +29,18 @@ def rehearsed(harness: Harness, table: Table) -> Submitted:
     named = replace(table, batch_id=_open_rehearsal(harness, table.batch_id))
     cloned = clone_directories(named, harness.root.path / CLONES / named.batch_id, leave_out=(harness.root.path,))
     return submit(harness, cloned, new=True)
+
+
+def serve_scenario(choice: RootChoice, *, scenario: Path | None, port: int, tell: Callable[[Model], None]) -> None:
+    """Serve a scenario to whoever asks, until told to end; `tell` is called once the model listens.
+
+    It has a folder of its own in the rehearsal's root: a table that is rehearsed there keeps its own model.
+
+    Raises:
+        TableProblems: the scenario can't be played.
+        UsageError: it can't be read, the port is taken, or one is served already.
+    """
+    serve_model(folder=choice.for_rehearsal().path / SERVED, scenario=scenario, port=port, tell=tell)
 
 
 def _open_rehearsal(harness: Harness, batch_id: BatchId) -> BatchId:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from teamster import __version__
 from teamster.artifacts import batch_meta, batch_meta_path, draft, inputs_path
 from teamster.intake import batch_stem, changed_steps
-from teamster.kit import Instant, canonical, digest, document, sha256
-from teamster.model import BatchId, ItemId, Job, JsonObject, Step, StepKey, Table, UsageError
+from teamster.kit import Instant, canonical, document, sha256
+from teamster.model import BatchId, ItemId, Job, JsonObject, Step, StepKey, StepWork, Table, UsageError, dedupe_key
 from teamster.operations.harness import Harness, Opened
+from teamster.operations.snapshot import config_drafts, harness_config
 from teamster.operations.tables import table_of
-from teamster.store import Batch, BatchDraft, ItemDraft, Needs, Waits
+from teamster.store import Batch, BatchDraft, ItemDraft, Needs, Store, Waits
 
 GOAL_PREVIEW_CHARACTERS_MAX: Final = 120
 CHANGED_STEPS_SHOWN_MAX: Final = 10
@@ -38,7 +38,7 @@ def submit(harness: Harness, table: Table, *, new: bool = False) -> Submitted:
         known, created = opened.store.batch(table.batch_id) or _same_file(opened, table, new=new), False
         if known is None:
             now = harness.clock.now()
-            submission = opened.store.submit(_batch(harness, table, now), at=now)
+            submission = opened.store.submit(_batch(harness, opened.store, table, now), at=now)
             opened.delivery.deliver(submission.rows)
             known, created = submission.batch, submission.created
         if known.meta["table_sha256"] != table.digest:
@@ -51,7 +51,7 @@ def item_draft(harness: Harness, batch_id: BatchId, job: Job, step: Step, *, gen
     key = StepKey(batch_id, job.job_id, step.step_id)
     return ItemDraft(
         item_id=ItemId(harness.names.fresh("item")),
-        dedupe_key=f"{batch_id}/{key}#{generation}",
+        dedupe_key=dedupe_key(StepWork(step=key, generation=generation)),
         step=key,
         generation=generation,
         target={"batch_id": batch_id, "job_id": job.job_id, "step_id": step.step_id},
@@ -63,14 +63,13 @@ def item_draft(harness: Harness, batch_id: BatchId, job: Job, step: Step, *, gen
     )
 
 
-def _batch(harness: Harness, table: Table, now: Instant) -> BatchDraft:
-    value = table.to_json()
-    defaults = _effective_defaults(harness)
+def _batch(harness: Harness, store: Store, table: Table, now: Instant) -> BatchDraft:
+    config = harness_config(harness)
     record = batch_meta(
-        value,
+        table.to_json(),
         submitted_at=now.wall,
-        harness_config_version=f"teamster-{__version__}-{digest(defaults)[:12]}",
-        effective_defaults=defaults,
+        harness_config_version=config.version,
+        effective_defaults=_effective_defaults(harness),
     )
     return BatchDraft(
         batch_id=table.batch_id,
@@ -87,6 +86,7 @@ def _batch(harness: Harness, table: Table, now: Instant) -> BatchDraft:
         files=(
             draft(batch_meta_path(table.batch_id), document(record)),
             draft(inputs_path(table.batch_id), _inputs(table)),
+            *config_drafts(config, store, at=now),
         ),
     )
 

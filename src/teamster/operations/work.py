@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -14,7 +14,9 @@ from teamster.model import BatchId, Shift, ShiftId, TeamsterError
 from teamster.operations.admission import Admission
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened
+from teamster.operations.health import Health
 from teamster.operations.settled import is_settled
+from teamster.operations.snapshot import tell_configuration
 from teamster.policy import RetryLimits
 from teamster.process import Host
 from teamster.runner import Circumstances, Crew, Happened, Recovery, Runner, ShiftOnDuty, ShiftPlaces
@@ -104,10 +106,11 @@ def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | 
         with Opened.of(harness) as opened:
             duty = _begin(harness, opened.store, host)
             try:
+                tell_configuration(harness, opened.store)
                 crew = _crew(harness, opened, host, duty, versions)
                 wanted = task.claimable(opened.store, harness.clock.now())
                 with closing(Runner(crew, only=wanted)) as runner:
-                    return _loop(crew, runner, task)
+                    return _loop(harness, crew, runner, task)
             finally:
                 opened.delivery.settle()
                 duty.end(opened.store)
@@ -115,9 +118,10 @@ def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | 
         host.close()
 
 
-def _loop(crew: Crew, runner: Runner, task: _Task) -> _Left:
+def _loop(harness: Harness, crew: Crew, runner: Runner, task: _Task) -> _Left:
     """Tick and wait, tick and wait: everything clever happens in the ticks."""
     scheduler, control = Scheduler(crew.store, limits=RetryLimits()), task.control
+    health = Health(harness.root, harness.runner_id)
     crew.host.park(crew.settings.slots)
     scheduled_at, stopped = 0.0, False
     while True:
@@ -126,6 +130,9 @@ def _loop(crew: Crew, runner: Runner, task: _Task) -> _Left:
         if now.boot_seconds - scheduled_at >= SCHEDULE_SECONDS:
             scheduled_at = now.boot_seconds
             scheduler.tick(now)
+            harness = _reload(harness, crew, runner, now)
+            running, slots = len(runner.carried), harness.settings.slots
+            health.tell(now, slots=slots, running=running, draining=control.draining)
             if not control.draining:
                 runner.only(task.claimable(crew.store, now))
         task.watch(happened, crew.store)
@@ -142,6 +149,18 @@ def _loop(crew: Crew, runner: Runner, task: _Task) -> _Left:
             if task.is_done(crew.store):
                 return _Left.DONE
         crew.host.wait(timeout_seconds=WAIT_SECONDS_MAX)
+
+
+def _reload(harness: Harness, crew: Crew, runner: Runner, now: Instant) -> Harness:
+    """Take what the operator has changed meanwhile: from now on, for what starts from now on."""
+    changed = harness.reloading.changed(harness.settings, now)
+    if changed is None:
+        return harness
+    runner.set(changed)
+    crew.host.park(changed.slots)
+    harness = replace(harness, settings=changed)
+    tell_configuration(harness, crew.store)
+    return harness
 
 
 def _begin(harness: Harness, store: Store, host: Host) -> ShiftOnDuty:
@@ -209,4 +228,5 @@ def _crew(harness: Harness, opened: Opened, host: Host, duty: ShiftOnDuty, versi
         clock=harness.clock,
         names=harness.names,
         jitter=harness.jitter,
+        logins=harness.logins,
     )

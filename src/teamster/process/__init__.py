@@ -11,6 +11,7 @@ from pathlib import Path
 
 from teamster.kit import Clock
 from teamster.process.daemon import spawn_daemon
+from teamster.process.flushers import Flushers
 from teamster.process.host import STOP_LADDER, LocalHost
 from teamster.process.identity import end_harness, host_id, is_alive, own_identity, require_linux
 from teamster.process.links import Ladder
@@ -23,6 +24,7 @@ from teamster.process.tools import ToolResult, run_tool
 __all__ = [
     "STOP_LADDER",
     "Ended",
+    "Flushers",
     "Host",
     "Ladder",
     "Liveliness",

@@ -83,9 +83,9 @@ def quote(text: str) -> str:
 
 
 def write_json(facts: Facts) -> bytes:
-    """Write a flat object of numbers and texts."""
+    """Write a flat object of numbers and texts, a line for each, as all our documents are."""
     parts = (f"{quote(key)}: {quote(value) if isinstance(value, str) else value}" for key, value in facts.items())
-    return f"{{{', '.join(parts)}}}\n".encode()
+    return ("{" + ",\n ".join(parts) + "}\n").encode()
 
 
 def read_fields(pid: int) -> list[bytes] | None:

@@ -7,7 +7,7 @@ import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -39,11 +39,13 @@ def run_tool(
     timeout_seconds: float,
     output_bytes_max: int,
     stdin: bytes = b"",
+    until: Callable[[bytes], bool] | None = None,
 ) -> ToolResult:
     """Run a program to its end, in a session of its own, and keep `output_bytes_max` of each of its outputs.
 
     It is over when the program has ended, even if a child of it holds an output open; what is left of its group is
-    killed then. At the timeout the whole group is killed.
+    killed then. At the timeout the whole group is killed. With `until` its standard input stays open until that says
+    that what it has written so far will do: some programs go at the end of their input, whatever they are at.
 
     Raises:
         WorldError: the program can't be started.
@@ -61,7 +63,7 @@ def run_tool(
     except (OSError, ValueError) as error:
         raise _not_started(argv[0], cwd=cwd, error=error) from error
     with process:
-        talk = _Talk(process, stdin=stdin, output_bytes_max=output_bytes_max)
+        talk = _Talk(process, stdin=stdin, output_bytes_max=output_bytes_max, until=until)
         try:
             timed_out = not talk.until_ended(boot_seconds() + timeout_seconds)
         finally:
@@ -78,7 +80,14 @@ def run_tool(
 class _Talk:
     """What goes in and out while a tool runs."""
 
-    def __init__(self, process: subprocess.Popen[bytes], *, stdin: bytes, output_bytes_max: int) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        *,
+        stdin: bytes,
+        output_bytes_max: int,
+        until: Callable[[bytes], bool] | None,
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -86,6 +95,7 @@ class _Talk:
         self.truncated = False
         self._process = process
         self._output_bytes_max = output_bytes_max
+        self._until = until
         self._input = memoryview(stdin)
         self._pidfd = os.pidfd_open(process.pid)
         self._kept: dict[IO[bytes], bytearray] = {process.stdout: self.stdout, process.stderr: self.stderr}
@@ -130,7 +140,8 @@ class _Talk:
                 self._input = self._input[:0]
         if not self._input:
             self._selector.unregister(pipe)
-            pipe.close()
+            if self._until is None:
+                pipe.close()
 
     def _read(self, pipe: IO[bytes]) -> bool:
         """Take a chunk; False where there is none now."""
@@ -148,6 +159,10 @@ class _Talk:
         room = self._output_bytes_max - len(kept)
         self.truncated |= len(chunk) > room
         kept += chunk[: max(0, room)]
+        if self._until is not None and self._until(bytes(self.stdout)):
+            self._until = None
+            if not self._input and self._process.stdin is not None:
+                self._process.stdin.close()
         return True
 
 

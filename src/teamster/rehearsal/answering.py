@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import select
+from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from teamster.rehearsal.conversation import conversation_of
-from teamster.rehearsal.play import Answer, BadReport, Call, Turn, decide
-from teamster.rehearsal.responses import MALFORMED_EVENT, error_body, event_bytes, events, items, response
+from teamster.rehearsal.completions import ChatCompletions
+from teamster.rehearsal.conversation import Conversation, conversation_of
+from teamster.rehearsal.messages import Messages
+from teamster.rehearsal.play import Answer, Call, Turn, decide
+from teamster.rehearsal.reports import Unplayable
+from teamster.rehearsal.responses import Responses
 from teamster.rehearsal.scenario import Break, Fail
-from teamster.rehearsal.talk import Talk, read_talk
+from teamster.rehearsal.talk import Talk
+from teamster.rehearsal.tools import REPORT_NAME
+from teamster.rehearsal.wire import Spoken, Stream, Wire
 
 if TYPE_CHECKING:
     from teamster.rehearsal.listening import Listener
@@ -21,14 +27,23 @@ REQUEST_BYTES_MAX: Final = 64 * 1024 * 1024
 QUIET_SECONDS_MAX: Final = 120.0
 """How long a connection may say nothing before it is closed."""
 
-RESPONSES_PATHS: Final = {"/v1/responses", "/responses"}
+WIRES: Final[Mapping[str, Wire]] = {
+    "/v1/responses": Responses(),
+    "/v1/chat/completions": ChatCompletions(),
+    "/v1/messages": Messages(),
+}
+"""Each protocol, and where it is spoken."""
+
+COUNT_PATH: Final = "/v1/messages/count_tokens"
 MODELS_PATH: Final = "/v1/models"
 HEALTH_PATH: Final = "/rehearsal/health"
 STOP_PATH: Final = "/rehearsal/stop"
 TOKEN_HEADER: Final = "x-teamster-rehearsal-token"  # noqa: S105 - the name of a header, not a secret
 
+LAST_CHUNK: Final = b"0\r\n\r\n"
+"""By which a client tells a whole answer from a cut one."""
+
 HANG_SECONDS_MAX: Final = 86_400.0
-_KINDS: Final = {401: "invalid_api_key", 403: "permission_denied", 429: "rate_limit_exceeded"}
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -53,18 +68,22 @@ class Answering(BaseHTTPRequestHandler):
                 self._refuse(HTTPStatus.NOT_FOUND, f"the scripted model knows no {self.path}")
 
     def do_POST(self) -> None:
-        """Answer a request for a response, or end."""
+        """Answer a request for a model's turn, or end."""
         body = self._body()
         if body is None:
             return
-        path = self.path.partition("?")[0]
+        path = self._path()
         if path == STOP_PATH:
             self._stop()
-        elif path in RESPONSES_PATHS:
+        elif path in WIRES or path == COUNT_PATH:
             with self._listener.under_way():
-                self._respond(body)
+                self._respond(path, body)
         else:
-            self._refuse(HTTPStatus.NOT_FOUND, f"the scripted model knows no {self.path}; it speaks Responses")
+            self._refuse(HTTPStatus.NOT_FOUND, f"the scripted model knows no {path}; it speaks {', '.join(WIRES)}")
+
+    def do_HEAD(self) -> None:
+        """Tell who only asks whether somebody is there."""
+        self._send(HTTPStatus.OK, "")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as above
         """Keep the standard library's line for each request out of the log; the journal names the attempt."""
@@ -82,54 +101,87 @@ class Answering(BaseHTTPRequestHandler):
             return self.rfile.read(int(length))
         return None
 
-    def _respond(self, body: bytes) -> None:
+    def _path(self) -> str:
+        path = self.path.partition("?")[0]
+        return path if path.startswith(("/v1/", "/rehearsal/")) else f"/v1{path}"
+
+    def _respond(self, path: str, body: bytes) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        wire = WIRES[path.removesuffix("/count_tokens")]
         try:
-            request = json.loads(body)
-            talk = read_talk(request)
+            talk = wire.read(json.loads(body), headers)
         except (ValueError, RecursionError) as error:
             self._refuse(HTTPStatus.BAD_REQUEST, f"the request can't be read: {error}")
             return
-        conversation = conversation_of({name.lower(): value for name, value in self.headers.items()})
-        thread = str(request.get("prompt_cache_key", ""))
+        if path == COUNT_PATH:
+            self._send(HTTPStatus.OK, json.dumps({"input_tokens": talk.tokens}))
+            return
+        conversation, scenario = conversation_of(headers), self._listener.scenario
         try:
-            turn = decide(self._listener.scenario.lines_for(conversation), talk, conversation)
-        except BadReport as error:
-            self._listener.journal.add(conversation, talk, thread=thread, answered=f"refused: {error}")
-            self._refuse(HTTPStatus.BAD_REQUEST, f"rehearsal: {error}; `invalid_report` sends it on purpose")
+            turn = decide(scenario.lines_for(conversation), talk, conversation, scenario.draw)
+        except Unplayable as error:
+            self._listener.journal.add(conversation, talk, answered=f"refused: {error}")
+            self._refuse(HTTPStatus.BAD_REQUEST, f"rehearsal: {error}")
             return
         # Before the answer, so that who has read the answer finds the line.
-        self._listener.journal.add(conversation, talk, thread=thread, answered=_name(turn))
-        self._play(turn, talk, identity=f"{conversation.job_id}_{conversation.step_id}_{len(talk.entries)}")
+        self._listener.journal.add(conversation, talk, answered="errand" if talk.is_errand else _name(turn))
+        self._play(wire, Spoken(turn=turn, talk=talk, identity=_identity(conversation, talk)))
 
-    def _play(self, turn: Turn, talk: Talk, *, identity: str) -> None:
-        if isinstance(turn.ending, Fail):
-            if self._waited(turn.delay_seconds):
-                self._fail(turn.ending)
+    def _play(self, wire: Wire, spoken: Spoken) -> None:
+        turn = spoken.turn
+        if spoken.talk.is_streamed and not isinstance(turn.ending, Fail):
+            self._play_stream(turn, wire.stream(spoken))
+        elif self._waited(turn.delay_seconds):
+            match turn.ending:
+                case Fail() as failure:
+                    self._fail(failure, wire)
+                case Break() as kind:
+                    self._break_off(kind, json.dumps(wire.whole(spoken)))
+                case _:
+                    self._send(HTTPStatus.OK, json.dumps(wire.whole(spoken)))
+
+    def _break_off(self, kind: Break, whole: str) -> None:
+        """Send the half of an answer in one piece, or nothing at all."""
+        self.close_connection = True
+        half = whole[: len(whole) // 2]
+        if kind is Break.HANG:
+            self._waited(HANG_SECONDS_MAX)
+        else:
+            self._send(HTTPStatus.OK, half, length=len(whole if kind is Break.STREAM_CUT else half))
+
+    def _play_stream(self, turn: Turn, stream: Stream) -> None:
+        self._begin_stream(stream.opening)
+        if not self._thought(turn.delay_seconds, stream.thinking):
             return
-        output = items(turn, talk, identity)
-        if not talk.is_streamed and not isinstance(turn.ending, Break):
-            if self._waited(turn.delay_seconds):
-                self._send(HTTPStatus.OK, json.dumps(response(talk, identity, output, status="completed")))
-            return
-        first, *rest = (event_bytes(event) for event in events(talk, identity, output))
-        self._begin_stream(first)
-        if not self._waited(turn.delay_seconds):
-            return
-        if isinstance(turn.ending, Break):
-            rest = rest[:-1]  # all but the word that it is complete
-        if turn.ending is Break.MALFORMED_JSON:
-            rest.append(MALFORMED_EVENT)
-        self.wfile.write(b"".join(rest))
+        # What breaks off says all but the word that it is complete.
+        last = {Break.MALFORMED_JSON: stream.malformed, Break.STREAM_CUT: b"", Break.HANG: b""}
+        self._write_part(stream.middle + (last[turn.ending] if isinstance(turn.ending, Break) else stream.closing))
         if turn.ending is Break.HANG:
             self._waited(HANG_SECONDS_MAX)
+        elif turn.ending is not Break.STREAM_CUT:
+            self.wfile.write(LAST_CHUNK)
 
     def _begin_stream(self, first: bytes) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("content-type", "text/event-stream")
         self.send_header("cache-control", "no-store")
+        self.send_header("transfer-encoding", "chunked")
         self._close_after()
         self.end_headers()
-        self.wfile.write(first)
+        self._write_part(first)
+
+    def _write_part(self, part: bytes) -> None:
+        if part:  # an empty chunk would be the last
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+
+    def _thought(self, seconds: float, thinking: bytes) -> bool:
+        """Wait, and say now and then that somebody is there."""
+        while seconds > (pause := self._listener.keep_alive_seconds):
+            if not self._waited(pause):
+                return False
+            self._write_part(thinking)
+            seconds -= pause
+        return self._waited(seconds)
 
     def _waited(self, seconds: float) -> bool:
         """Wait; end the connection early where its client is gone or the model is told to stop."""
@@ -143,28 +195,24 @@ class Answering(BaseHTTPRequestHandler):
         self.close_connection = True
         return False
 
-    def _fail(self, failure: Fail) -> None:
-        kind = _KINDS.get(failure.status, "server_error" if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "")
-        headers: dict[str, str] = {}
-        facts: dict[str, int] = {}
-        if failure.retry_after_seconds is not None:
-            headers["retry-after"] = str(failure.retry_after_seconds)
-            facts = self._listener.reset_facts(failure.retry_after_seconds)
-            if failure.status == HTTPStatus.TOO_MANY_REQUESTS:
-                kind = "usage_limit_reached"  # by which agents tell a quota with a reset from one request too many
-        body = error_body(failure.message, kind or "invalid_request_error", **facts)
-        self._send(failure.status, body.decode(), **headers)
+    def _fail(self, failure: Fail, wire: Wire) -> None:
+        seconds = failure.retry_after_seconds
+        refusal = wire.refusal(failure, None if seconds is None else self._listener.reset(seconds))
+        self._send(failure.status, json.dumps(refusal.body), refusal.headers)
 
     def _refuse(self, status: HTTPStatus, fact: str) -> None:
         self.close_connection = True
-        self._send(status, error_body(fact, "invalid_request_error").decode())
+        wire = WIRES.get(self._path().removesuffix("/count_tokens"), WIRES["/v1/responses"])
+        self._send(status, json.dumps(wire.refusal(Fail(status, fact), None).body))
 
-    def _send(self, status: int, body: str, **headers: str) -> None:
+    def _send(
+        self, status: int, body: str, headers: Mapping[str, str] | None = None, *, length: int | None = None
+    ) -> None:
         content = body.encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
-        for name, value in headers.items():
+        self.send_header("content-length", str(len(content) if length is None else length))
+        for name, value in (headers or {}).items():
             self.send_header(name, value)
         if self.close_connection:
             self._close_after()
@@ -183,8 +231,14 @@ class Answering(BaseHTTPRequestHandler):
         self._listener.stop()
 
 
+def _identity(conversation: Conversation, talk: Talk) -> str:
+    return f"{conversation.job_id}_{conversation.step_id}_{len(talk.entries)}"
+
+
 def _name(turn: Turn) -> str:
     match turn.ending:
+        case Call(name=name) if name == REPORT_NAME:
+            return "report"
         case Call(name=name):
             return name
         case Answer():

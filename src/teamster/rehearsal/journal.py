@@ -23,8 +23,8 @@ class ModelRequest:
     """One request, and the answer that was given to it.
 
     `prompts` counts the turns of the conversation so far, those of a resumed one included; `calls` the tools that
-    were used in it. `asked` is the beginning of the last prompt. `answered` is `exec_command`, `write_stdin`,
-    `report`, or the failure that was played.
+    were used in it. `asked` is the beginning of the last prompt. `answered` is the tool that was called, `report`,
+    `errand` for what a program asked for itself, or the failure that was played.
     """
 
     at: str
@@ -47,14 +47,14 @@ class Journal:
         self._lock = threading.Lock()
         self._bytes_left = bytes_max - (path.stat().st_size if path.exists() else 0)
 
-    def add(self, conversation: Conversation, talk: Talk, *, thread: str, answered: str) -> None:
+    def add(self, conversation: Conversation, talk: Talk, *, answered: str) -> None:
         """Write one line."""
         request = ModelRequest(
             at=iso(self._clock.now().wall),
             job_id=conversation.job_id,
             step_id=conversation.step_id,
             attempt=conversation.attempt_number,
-            thread=thread,
+            thread=talk.thread,
             prompts=talk.prompts,
             calls=talk.calls,
             asked=one_line(talk.asked[: 4 * ASKED_CHARACTERS_MAX], characters_max=ASKED_CHARACTERS_MAX),

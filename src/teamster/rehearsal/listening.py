@@ -16,10 +16,14 @@ from teamster.kit import Clock, sha256
 from teamster.rehearsal.answering import Answering
 from teamster.rehearsal.journal import Journal
 from teamster.rehearsal.scenario import Scenario
+from teamster.rehearsal.wire import Reset
 
 CONNECTIONS_MAX: Final = 1024
 BACKLOG_MAX: Final = 512
 LOOPBACK: Final = "127.0.0.1"
+KEEP_ALIVE_SECONDS: Final = 15.0
+"""How often a model that thinks says that it is there."""
+
 LOOK_SECONDS_MAX: Final = 5.0
 """How often an idle model looks at the clock, and whether it is still the one of its folder."""
 
@@ -36,12 +40,22 @@ class Listener(ThreadingHTTPServer):
     timeout = 0.0  # `handle_request` is called when somebody is there
     request_queue_size = BACKLOG_MAX
 
-    def __init__(self, scenario: Scenario, *, port: int, token: str, clock: Clock, journal: Journal) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        port: int,
+        token: str,
+        clock: Clock,
+        journal: Journal,
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+    ) -> None:
         super().__init__((LOOPBACK, port), Answering)
         self.scenario = scenario
         self.token = token
         self.proof = proof_of(token)
         self.journal = journal
+        self.keep_alive_seconds = keep_alive_seconds
         self._clock = clock
         self._places = threading.BoundedSemaphore(CONNECTIONS_MAX)
         self._lock = threading.Lock()
@@ -73,9 +87,9 @@ class Listener(ThreadingHTTPServer):
                 self._under_way -= 1
                 self._asked_at = self._clock.now().boot_seconds
 
-    def reset_facts(self, seconds: int) -> dict[str, int]:
-        """Return when a quota that is used up is there again, in both ways that services say it."""
-        return {"resets_in_seconds": seconds, "resets_at": int(self._clock.now().wall.timestamp()) + seconds}
+    def reset(self, seconds: int) -> Reset:
+        """Say when a quota that is used up is there again."""
+        return Reset(seconds=seconds, at=int(self._clock.now().wall.timestamp()) + seconds)
 
     def stop(self) -> None:
         """Ask for the end, from any thread or a signal handler. The byte is never read: all who wait see it."""

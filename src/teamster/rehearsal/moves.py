@@ -9,7 +9,20 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from teamster.rehearsal.scenario import Break, Delay, Fail, InvalidReport, Move, Report, Run, Say, Write
+from teamster.rehearsal.diffs import NOTHING, names_in
+from teamster.rehearsal.scenario import (
+    Break,
+    Delay,
+    Fail,
+    InvalidReport,
+    Loop,
+    Move,
+    Patch,
+    Report,
+    Run,
+    Say,
+    Write,
+)
 from teamster.rehearsal.yaml_source import Document, Place
 
 DELAY_SECONDS_MAX: Final = 86_400
@@ -17,7 +30,7 @@ TEXT_CHARACTERS_MAX: Final = 60_000
 """What fits into one argument of a program on Linux, with room for quotes."""
 
 FAIL_STATUSES: Final = (400, 401, 403, 404, 408, 429, 500, 502, 503, 504, 529)
-THIS_NAMES: Final = ("job", "step", "attempt")
+THIS_NAMES: Final = ("job", "step", "attempt", "call", "random")
 PLACEHOLDER: Final = re.compile(r"\{(seen|remembered|this):((?:[^{}]|\{[^{}]*\})+)\}")
 
 
@@ -48,7 +61,11 @@ def _check_placeholders(document: Document, path: Place, text: str) -> None:
     for placeholder in PLACEHOLDER.finditer(text):
         if placeholder[1] == "this":
             if placeholder[2] not in THIS_NAMES:
-                document.report(path, f"asks for {placeholder[0]}", "known are {this:job}, {this:step}, {this:attempt}")
+                document.report(
+                    path,
+                    f"asks for {placeholder[0]}",
+                    f"known are {', '.join(f'{{this:{name}}}' for name in THIS_NAMES)}",
+                )
             continue
         try:
             re.compile(placeholder[2])
@@ -70,19 +87,43 @@ def _write(document: Document, path: Place, value: Any) -> Move | None:
         return None
     check_names(document, path, value, {"path", "content"})
     name = read_words(document, (*path, "path"), value.get("path"))
-    parts = PurePosixPath(name).parts
-    if name.startswith("/") or ".." in parts or name.endswith("/"):
+    if _leads_out(name):
         document.report((*path, "path"), f"is {name!r}", "write the path of a file beneath the working directory")
     content = value.get("content")
     content = "" if content == "" else read_words(document, (*path, "content"), content)
     return Write(name, content)
 
 
+def _patch(document: Document, path: Place, value: Any) -> Move | None:
+    diff = read_words(document, path, value)
+    names = names_in(diff)
+    if diff and not names:
+        document.report(path, "is no unified diff", "write `--- a/FILE`, `+++ b/FILE`, `@@ -1 +1 @@`, and the lines")
+    for name in names:
+        if name != NOTHING and (_leads_out(name) or not name.startswith(("a/", "b/"))):
+            document.report(path, f"changes {name!r}", "write `a/FILE` and `b/FILE`, beneath the working directory")
+    return Patch(diff)
+
+
+def _loop(document: Document, path: Place, value: Any) -> Move:
+    return Loop(read_words(document, path, value))
+
+
 def _delay(document: Document, path: Place, value: Any) -> Move | None:
-    if type(value) in {int, float} and math.isfinite(value) and 0 <= value <= DELAY_SECONDS_MAX:
-        return Delay(float(value))
-    document.report(path, f"is {value!r}", f"write a number of seconds, {DELAY_SECONDS_MAX} at most")
+    ends = value if isinstance(value, list) else [value, value]
+    if len(ends) == 2 and all(map(_is_delay, ends)) and ends[0] <= ends[1]:  # noqa: PLR2004 - from and to
+        return Delay(float(ends[0]), float(ends[1]))
+    hint = f"write a number of seconds, {DELAY_SECONDS_MAX} at most, or two such as [1, 5]"
+    document.report(path, f"is {value!r}", hint)
     return None
+
+
+def _is_delay(value: Any) -> bool:
+    return type(value) in {int, float} and math.isfinite(value) and 0 <= value <= DELAY_SECONDS_MAX
+
+
+def _leads_out(name: str) -> bool:
+    return name.startswith("/") or name.endswith("/") or ".." in PurePosixPath(name).parts
 
 
 def _report(document: Document, path: Place, value: Any) -> Move | None:
@@ -107,6 +148,9 @@ def _check_all(document: Document, path: Place, value: Any) -> None:
 
 
 def _invalid_report(document: Document, path: Place, value: Any) -> Move:
+    if isinstance(value, Mapping):
+        _check_all(document, path, value)
+        return InvalidReport(value)
     return InvalidReport("" if value == "" else read_words(document, path, value))
 
 
@@ -133,6 +177,8 @@ MOVES: Final[Mapping[str, Callable[[Document, Place, Any], Move | None]]] = {
     "say": _say,
     "run": _run,
     "write": _write,
+    "patch": _patch,
+    "loop": _loop,
     "report": _report,
     "delay": _delay,
     "fail": _fail,

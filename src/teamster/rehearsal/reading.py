@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from teamster.model import Table, UsageError
+from teamster.rehearsal.draw import SEED_MAX, Draw
 from teamster.rehearsal.moves import MOVES, check_names, read_words
-from teamster.rehearsal.scenario import Condition, Ending, Line, Rule, Scenario
+from teamster.rehearsal.scenario import Condition, Ending, Line, Loop, Rule, Scenario
 from teamster.rehearsal.yaml_source import Document, Place, read_yaml
 
 ATTEMPTS_MAX: Final = 1000
@@ -59,19 +60,19 @@ def load_scenario(text: str, source: str) -> Scenario:
         TableProblems: it can't be played.
     """
     document = read_yaml(text, source)
-    rules = _scenario(document, document.value)
+    scenario = _scenario(document, document.value)
     document.refuse_if_wrong()
-    return Scenario(rules)
+    return scenario
 
 
 def idle_rules(scenario: Scenario, table: Table) -> tuple[str, ...]:
     """Say of each rule that fits no step of a table that it does nothing, and what it may have meant."""
     steps = [f"{job.job_id}.{step.step_id}" for job in table.jobs for step in job.steps]
     told = []
-    for index, rule in enumerate(scenario.rules):
+    for number, rule in enumerate(scenario.rules, start=1):
         if not any(rule.is_for(step) for step in steps):
             near = difflib.get_close_matches(rule.match, steps[:NAMES_MAX], n=1, cutoff=0.0)
-            told.append(f"rules[{index}].match: {rule.match} fits no step of the table; nearest is {near[0]}")
+            told.append(f"rules[{number}].match: {rule.match} fits no step of the table; nearest is {near[0]}")
     return tuple(told)
 
 
@@ -86,26 +87,40 @@ def _hint(path: Path) -> str:
     return f"did you mean {path.parent / near[0]}?" if near else "name a YAML or JSON file that you can read"
 
 
-def _scenario(document: Document, value: Any) -> tuple[Rule, ...]:
+def _scenario(document: Document, value: Any) -> Scenario:
     if value is None:
-        return ()
+        return Scenario()
     if not isinstance(value, Mapping):
         document.report((), "is no mapping", "it begins with `rules:`")
-        return ()
-    check_names(document, (), value, {"rules"})
+        return Scenario()
+    check_names(document, (), value, {"seed", "rules"})
     rules = value.get("rules") or []
     if not isinstance(rules, list):
         document.report(("rules",), "is no list")
-        return ()
+        return Scenario()
     made = (_rule(document, ("rules", index), rule) for index, rule in enumerate(rules))
-    return tuple(rule for rule in made if rule is not None)
+    return Scenario(tuple(rule for rule in made if rule is not None), Draw(_seed(document, value.get("seed", 0))))
+
+
+def _seed(document: Document, value: Any) -> int:
+    if type(value) is int and 0 <= value <= SEED_MAX:
+        return value
+    document.report(("seed",), f"is {value!r}", f"write a whole number from 0 to {SEED_MAX}")
+    return 0
+
+
+def _chance(document: Document, path: Place, value: Any) -> float:
+    if type(value) in {int, float} and 0 <= value <= 1:
+        return float(value)
+    document.report(path, f"is {value!r}", "write a share from 0 to 1: 0.1 is one attempt in ten")
+    return 1.0
 
 
 def _rule(document: Document, path: Place, value: Any) -> Rule | None:
     if not isinstance(value, Mapping):
-        document.report(path, "is no mapping", "a rule has `match`, `attempt` and `moves`")
+        document.report(path, "is no mapping", "a rule has `match`, `attempt`, `chance` and `moves`")
         return None
-    check_names(document, path, value, {"match", "attempt", "moves"})
+    check_names(document, path, value, {"match", "attempt", "chance", "moves"})
     match = value.get("match", "*")
     if not isinstance(match, str) or not _MATCH.fullmatch(match):
         document.report((*path, "match"), f"is {match!r}, which names no step", "write `job.step`; `*` stands for any")
@@ -114,6 +129,7 @@ def _rule(document: Document, path: Place, value: Any) -> Rule | None:
         match=match,
         attempts=_attempts(document, (*path, "attempt"), value.get("attempt", [])),
         lines=_lines(document, (*path, "moves"), value.get("moves", [])),
+        chance=_chance(document, (*path, "chance"), value.get("chance", 1)),
     )
 
 
@@ -133,8 +149,8 @@ def _lines(document: Document, path: Place, value: Any) -> tuple[Line, ...]:
         return ()
     lines: list[Line] = []
     for index, move in enumerate(value):
-        if lines and isinstance(lines[-1].move, Ending) and not lines[-1].conditions:
-            document.report((*path, index), "is never reached", "the move before it ends the conversation always")
+        if lines and isinstance(lines[-1].move, Ending | Loop) and not lines[-1].conditions:
+            document.report((*path, index), "is never reached", "nothing comes after the move before it")
             break
         line = _line(document, (*path, index), move)
         if line is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
 from teamster.rehearsal.conversation import Conversation
+from teamster.rehearsal.draw import Draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,25 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class Patch:
+    """The agent changes files beneath its working directory by a unified diff, through its shell."""
+
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The agent runs a shell command again and again, as long as the conditions hold: without any, for ever."""
+
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
 class Delay:
-    """The model thinks for a while."""
+    """The model thinks for a while: for a time between the two, which is drawn."""
 
     seconds: float
+    seconds_max: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +65,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class InvalidReport:
-    """A last answer that is sent as it is, whatever the schema says."""
+    """A last answer that is sent as it is, whatever the schema says: a text, or fields of a report."""
 
-    text: str
+    content: str | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +88,10 @@ class Break(StrEnum):
 
 
 Ending = Report | InvalidReport | Fail | Break
-Move = Say | Run | Write | Delay | Ending
+Action = Run | Write | Patch | Loop
+"""What the agent does in its shell: the moves that a conversation shows to have been made."""
+
+Move = Say | Delay | Action | Ending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +117,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """The script of the attempts that it fits. No attempt numbers: it fits every one."""
+    """The script of the attempts that it fits, or of a share of them. No attempt numbers: it fits every one."""
 
     match: str
     attempts: frozenset[int]
     lines: tuple[Line, ...]
+    chance: float = 1.0
 
     def fits(self, conversation: Conversation) -> bool:
         """Tell whether an attempt plays by this rule."""
@@ -120,7 +140,13 @@ class Scenario:
     """All rules; the first one that fits an attempt is its script. Without one it reports that all is well."""
 
     rules: tuple[Rule, ...] = ()
+    draw: Draw = field(default_factory=Draw)
 
     def lines_for(self, conversation: Conversation) -> tuple[Line, ...]:
         """Return an attempt's script."""
-        return next((rule.lines for rule in self.rules if rule.fits(conversation)), ())
+        fitting = (
+            rule.lines
+            for number, rule in enumerate(self.rules)
+            if rule.fits(conversation) and self.draw.share("rule", number, conversation) < rule.chance
+        )
+        return next(fitting, ())

@@ -14,8 +14,9 @@ import teamster
 from teamster.kit import FileLock, make_folder, sha256, write_snapshot
 from teamster.model import ProcessIdentity, WorldError
 from teamster.rehearsal.codex import MODEL_KEY, MODEL_KEY_VARIABLE, codex_arguments
-from teamster.rehearsal.journal import ModelRequest, read_requests
+from teamster.rehearsal.journal import REQUESTS_NAME, ModelRequest, read_requests
 from teamster.rehearsal.listening import LOOPBACK
+from teamster.rehearsal.pointing import Pointing, pointing_of
 from teamster.rehearsal.reading import load_scenario, read_text
 from teamster.rehearsal.record import IDLE_SECONDS_MAX, LOG_NAME, RECORD_NAME, SCENARIO_NAME, ModelRecord, read_record
 
@@ -47,6 +48,10 @@ class Model:
     base_url: str
     pid: int
 
+    def pointing(self, agent: str) -> Pointing | None:
+        """Return what points an agent program at this model; None for one that asks no model."""
+        return pointing_of(agent, self.base_url)
+
     def codex_arguments(self) -> tuple[str, ...]:
         """Return what makes Codex ask this model: settings that stand before all others."""
         return codex_arguments(self.base_url)
@@ -65,6 +70,11 @@ class Model:
     def key(self) -> str:
         """A key that opens nothing."""
         return MODEL_KEY
+
+    @property
+    def requests_path(self) -> Path:
+        """The file of what it was asked."""
+        return self.folder / REQUESTS_NAME
 
     @property
     def requests(self) -> tuple[ModelRequest, ...]:

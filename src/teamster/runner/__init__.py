@@ -3,10 +3,12 @@
 May touch the doors below it. Must not decide which item may run: it meets the scheduler only through the store.
 """
 
+from teamster.runner.crew import Crew, Happened
 from teamster.runner.delivery import Delivery
 from teamster.runner.drafting import Circumstances
+from teamster.runner.logins import LoginBroker, Logins, renew_by_program
 from teamster.runner.recovery import Recovery
-from teamster.runner.runner import Crew, Happened, Runner
+from teamster.runner.runner import Runner
 from teamster.runner.shift import ShiftOnDuty, ShiftPlaces
 
 __all__ = [
@@ -14,8 +16,11 @@ __all__ = [
     "Crew",
     "Delivery",
     "Happened",
+    "LoginBroker",
+    "Logins",
     "Recovery",
     "Runner",
     "ShiftOnDuty",
     "ShiftPlaces",
+    "renew_by_program",
 ]

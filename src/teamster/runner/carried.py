@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from teamster.agents import Agent, Plan, Request
 from teamster.artifacts import AttemptFile, Root, attempt_file, blames_disk, codex_home, running, spool_folder, staging
@@ -13,11 +12,9 @@ from teamster.kit import make_folder, write_snapshot
 from teamster.model import RUN_REPORT_SCHEMA, Attempt, Item, JsonObject, ProcessIdentity, Step
 from teamster.process import Places, Trace
 from teamster.runner.source import Source
+from teamster.runner.spools import SCRATCH
 from teamster.runner.streams import Stream
 from teamster.settings import Settings
-
-SCRATCH: Final = "scratch"
-BASELINE: Final = "baseline.json"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +47,16 @@ class Carried:
     def scratch(self) -> Path:
         """The attempt's private folder, gone after its end."""
         return self.places.spool / SCRATCH
+
+    @property
+    def scratch_files(self) -> frozenset[str]:
+        """What its scratch folder held before the agent came."""
+        return frozenset() if self.plan is None else frozenset(name for name, _ in self.plan.files)
+
+    def keep_secret(self, secrets: tuple[bytes, ...]) -> None:
+        """See that more is kept nowhere; call it before anything is read."""
+        self.secrets += secrets
+        self.stream.keep_secret(secrets)
 
     @property
     def trace(self) -> Trace:

@@ -12,12 +12,14 @@ from typing import Final
 from teamster.agents import Reading
 from teamster.artifacts import (
     AttemptFile,
+    NotSealable,
     Root,
     Sealed,
     attempt_file,
     blames_disk,
     codex_home,
     files_touched,
+    first_line,
     is_unchanged,
     is_whole,
     keep_session,
@@ -29,8 +31,10 @@ from teamster.artifacts import (
 from teamster.kit import OutsideRoot, document, flush, make_folder, one_line, read_beneath, redact, write_snapshot
 from teamster.model import RUN_REPORT_SCHEMA, ExitRecord, Lost, NotStarted, Outcome, WorldError
 from teamster.policy import Facts, Report, report_problems
-from teamster.runner.carried import BASELINE, Carried
+from teamster.runner.carried import Carried
+from teamster.runner.lineage import FIRST_LINE_BYTES_MAX, BrokenLineage, lineage
 from teamster.runner.preparing import CannotStart, sealed_base
+from teamster.runner.spools import BASELINE
 from teamster.runner.streams import is_readable, open_plain
 from teamster.workspace import Baseline, Workspaces
 
@@ -70,17 +74,17 @@ def gather(
         troubles += make_whole(root, carried.attempt.directory)
         lost = began  # what lay there before can't be vouched for
     carried.stream.finish(keeping=keeping)
-    reading = carried.stream.reading
+    reading, stderr = carried.stream.reading, _stderr(carried)
     text, report = _report(carried, reading, root)
     kept: list[Path] = []
     sealed = None
     if keeping:
-        sealed = _seal(carried, reading, root, kept)
-        _keep_stderr(carried, root, kept)
+        sealed = _seal(carried, reading, root, kept, troubles)
+        _keep_stderr(carried, stderr, root, kept)
         _keep_workspace(carried, root, workspaces, kept, troubles)
         _flush(carried, root, kept)
     return Evidence(
-        facts=_facts(carried, outcome, reading, report, root, evidence_lost=lost),
+        facts=_facts(carried, outcome, reading, report, root, stderr=stderr, evidence_lost=lost),
         reading=reading,
         report_text=text,
         sealed=sealed,
@@ -91,8 +95,9 @@ def gather(
 def lost_evidence(carried: Carried, record: ExitRecord | None, root: Root, *, why: str) -> Evidence:
     """Stand in for evidence that can't be gathered: how it ended is known at most, and a person must look."""
     outcome: Outcome = Lost("its shim died without a record") if record is None else record.outcome
-    facts = _facts(carried, outcome, carried.stream.reading, None, root, evidence_lost=True)
-    return Evidence(facts=facts, reading=carried.stream.reading, report_text=None, sealed=None, troubles=(why,))
+    reading, stderr = carried.stream.reading, _stderr(carried)
+    facts = _facts(carried, outcome, reading, None, root, stderr=stderr, evidence_lost=True)
+    return Evidence(facts=facts, reading=reading, report_text=None, sealed=None, troubles=(why,))
 
 
 def _flush(carried: Carried, root: Root, kept: list[Path]) -> None:
@@ -106,7 +111,14 @@ def _flush(carried: Carried, root: Root, kept: list[Path]) -> None:
 
 
 def _facts(
-    carried: Carried, outcome: Outcome, reading: Reading, report: Report | None, root: Root, *, evidence_lost: bool
+    carried: Carried,
+    outcome: Outcome,
+    reading: Reading,
+    report: Report | None,
+    root: Root,
+    *,
+    stderr: bytes,
+    evidence_lost: bool,
 ) -> Facts:
     source = carried.source
     return Facts(
@@ -122,7 +134,7 @@ def _facts(
         source_digest_kept=_source_kept(carried, root),
         cancel_requested=carried.cancel_requested,
         evidence_lost=evidence_lost,
-        complaint=_last_line(_stderr(carried)),
+        complaint=_last_line(stderr),
     )
 
 
@@ -153,22 +165,42 @@ def _source_kept(carried: Carried, root: Root) -> bool | None:
         return False
 
 
-def _seal(carried: Carried, reading: Reading, root: Root, kept: list[Path]) -> Sealed | None:
-    """Make the base that later steps resume from: the closure of the thread and its digests."""
+def _seal(carried: Carried, reading: Reading, root: Root, kept: list[Path], troubles: list[str]) -> Sealed | None:
+    """Make the base that later steps resume from: the closure of the thread and its digests.
+
+    An agent that did its work and left a session that can't be gone on with is no failure: it is told, and who wants
+    to resume is refused.
+    """
     if not carried.agent.sessions:
         return None
     sessions = [name for name in session_files(carried.home) if carried.agent.is_session_file(name)]
     keep_session(carried.home, sessions)
     if reading.thread_id is None:
         return None
-    closure = carried.agent.closure(sessions, reading.thread_id)
-    if not closure:
+    try:
+        closure = _closure(carried, sessions, reading.thread_id)
+        sealed = seal(carried.home, closure) if closure else None
+    except (BrokenLineage, NotSealable) as error:
+        troubles.append(f"the session can't be gone on with: {error.fact}")
         return None
-    sealed = seal(carried.home, closure)
+    if sealed is None:
+        return None
     path = root.at(attempt_file(carried.attempt.directory, AttemptFile.SESSION))
     write_snapshot(path, document(sealed.to_json()))
     kept.append(path)
     return sealed
+
+
+def _closure(carried: Carried, sessions: Sequence[str], thread_id: str) -> tuple[str, ...]:
+    def read(name: str) -> bytes:
+        try:
+            return first_line(carried.home, name, bytes_max=FIRST_LINE_BYTES_MAX)
+        except WorldError as error:
+            if blames_disk(error):
+                raise
+            raise BrokenLineage(f"{name} can't be read or unpacked") from error
+
+    return lineage(sessions, thread_id, agent=carried.agent, first_line=read)
 
 
 def _stderr(carried: Carried) -> bytes:
@@ -189,8 +221,8 @@ def _last_line(content: bytes) -> str:
     return one_line(last, characters_max=COMPLAINT_CHARACTERS_MAX)
 
 
-def _keep_stderr(carried: Carried, root: Root, kept: list[Path]) -> None:
-    if content := _stderr(carried):
+def _keep_stderr(carried: Carried, content: bytes, root: Root, kept: list[Path]) -> None:
+    if content:
         path = root.at(attempt_file(carried.attempt.directory, AttemptFile.STDERR))
         write_snapshot(path, content)
         kept.append(path)

@@ -6,20 +6,27 @@ import os
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from teamster.agents import Plan
-from teamster.artifacts import AttemptFile, Root, Sealed, attempt_file, codex_home, restore, staging
+from teamster.artifacts import (
+    AttemptFile,
+    BaseChanged,
+    Root,
+    Sealed,
+    attempt_file,
+    codex_home,
+    restore,
+    staging,
+)
 from teamster.kit import OutsideRoot, append, document, make_folder, read_beneath
 from teamster.model import WorldError
 from teamster.policy import FailureClass
 from teamster.process import Order
-from teamster.runner.carried import BASELINE, Carried
+from teamster.runner.carried import Carried
+from teamster.runner.logins import Logins
 from teamster.runner.source import Source
+from teamster.runner.spools import BASELINE, Spools
 from teamster.settings import Settings
 from teamster.workspace import Workspaces
-
-_log = structlog.get_logger(__name__)
 
 SESSION_RECORD_BYTES_MAX: Final = 16 << 20
 CODEX_CONFIGURATION: Final = "config.toml"
@@ -33,30 +40,35 @@ class CannotStart(WorldError):
         self.failure_class = failure_class
 
 
-def prepare(carried: Carried, *, root: Root, workspaces: Workspaces, settings: Settings, deadline: Path) -> Order:
+def prepare(
+    carried: Carried,
+    *,
+    root: Root,
+    spools: Spools,
+    workspaces: Workspaces,
+    settings: Settings,
+    deadline: Path,
+    logins: Logins,
+) -> Order:
     """Make the attempt's places and return the order for its shim.
 
-    The spool is new and nobody else's: its files are simply written.
+    The spool is empty and nobody else's: its files are simply written.
 
     Raises:
-        CannotStart: the base of a resume is gone or was changed.
+        CannotStart: the base of a resume is gone or was changed, or nobody is signed in.
         WorldError: the disk or git failed.
     """
     plan = carried.plan
     if plan is None:
         raise CannotStart(carried.problem, FailureClass.REFUSED_INPUT)
     make_folder(root.at(staging(carried.attempt.directory)))
-    make_folder(carried.places.spool)
-    make_folder(carried.scratch)
-    for folder in plan.folders:
-        make_folder(carried.scratch / folder)
-    for name, content in plan.files:
-        append(carried.scratch / name, content)
+    spools.lay_out(carried.places.spool, folders=plan.folders, files=plan.files)
     if carried.agent.sessions:
         make_folder(carried.home)
         _link_configuration(carried.home, settings)
+        _sign_in(carried, logins)
     if carried.step.resume is not None:
-        _seed(carried.home, carried.source, root)
+        _seed(carried, root)
     baseline = workspaces.observe_start(Path(carried.step.working_directory))
     if baseline.top is not None:
         append(carried.places.spool / BASELINE, document(baseline.to_json()))
@@ -80,18 +92,20 @@ def sealed_base(source: Source, root: Root) -> Sealed:
     return sealed
 
 
-def _seed(home: Path, source: Source | None, root: Root) -> None:
+def _seed(carried: Carried, root: Root) -> None:
     """Copy the base into the attempt's own session store."""
+    source = carried.source
     if source is None or source.session_sha256 is None or source.thread_id is None:
         whose = "the step that it resumes" if source is None else source.run_id
         raise CannotStart(f"{whose} left no session to resume", FailureClass.EVIDENCE_LOST)
+    sealed = sealed_base(source, root)
+    if not carried.agent.closure([file.name for file in sealed.files], source.thread_id):
+        fact = f"the base of {source.run_id} does not hold the thread {source.thread_id:.64}"
+        raise CannotStart(fact, FailureClass.REFUSED_INPUT)
     try:
-        restore(root.at(codex_home(source.directory)), sealed_base(source, root), home)
-    except CannotStart:
-        raise
-    except WorldError as error:
-        _log.warning("a base can't be copied", run_id=source.run_id, fact=error.fact)
-        fact = f"the base of {source.run_id} is not what was sealed, or can't be copied"
+        restore(root.at(codex_home(source.directory)), sealed, carried.home)
+    except BaseChanged as error:
+        fact = f"the base of {source.run_id} is not what was sealed: {error.fact}"
         raise CannotStart(fact, FailureClass.BASE_TOUCHED) from error
 
 
@@ -99,6 +113,13 @@ def _link_configuration(home: Path, settings: Settings) -> None:
     """Let the agent see the user's own providers and tools, without a copy of them in what is kept."""
     if settings.codex_configuration is not None:
         (home / CODEX_CONFIGURATION).symlink_to(settings.codex_configuration)
+
+
+def _sign_in(carried: Carried, logins: Logins) -> None:
+    try:
+        logins.start(carried)
+    except WorldError as error:
+        raise CannotStart(error.fact, FailureClass.AUTH) from error
 
 
 def _order(carried: Carried, plan: Plan) -> Order:

@@ -15,6 +15,7 @@ from teamster.kit import Instant, is_locked
 from teamster.model import OWNED_STATUSES, Attempt, HostId, Item, ProcessIdentity, RunId, Shift, ShiftId
 from teamster.process import Liveliness, Liveness
 from teamster.runner.carried import places_of, trace_of
+from teamster.runner.logins import Logins
 from teamster.runner.streams import open_plain
 from teamster.store import Store
 
@@ -87,11 +88,16 @@ class Recovery:
         items = self._store.items(shift_id=shift.shift_id, limit=ITEMS_PER_SHIFT_MAX)
         return tuple(self._look(item, same_host=same_host) for item in items)
 
-    def sweep(self, carried: Iterable[RunId]) -> None:
-        """Remove what finished attempts left in the spool; what is owned, or has a living shim, stays."""
-        # Looked at first: who claims in between makes the folder after the commit.
+    def sweep(self, carried: Iterable[RunId], *, logins: Logins) -> None:
+        """Remove what finished attempts left in the spool, and take back what they were lent.
+
+        What is owned, or has a living shim, stays.
+        """
+        # Looked at first: who claims in between makes the folder after the commit, and is lent a login.
+        lent = logins.lent()
         folders = [path for path in self._root.at(SPOOL).iterdir() if path.is_dir()]
-        owned = {*carried, *self._owned_runs()}
+        owned = frozenset({*carried, *self._owned_runs()})
+        logins.settle(lent, owned)
         for folder in folders:
             if folder.name not in owned and not is_locked(folder / "lock"):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from teamster.agents import Agent
-from teamster.artifacts import DATABASES, AttemptFile, Root, attempt_file, inventory, keep_session, save_late
-from teamster.kit import Clock, FileLock, Instant, Names
+from teamster.artifacts import (
+    DATABASES,
+    AttemptFile,
+    attempt_file,
+    blames_disk,
+    inventory,
+    keep_session,
+    save_late,
+)
+from teamster.kit import FileLock, Instant
 from teamster.model import (
     Attempt,
     BatchId,
@@ -27,60 +34,23 @@ from teamster.model import (
     WorldError,
 )
 from teamster.policy import FailureClass
-from teamster.process import Ended, Host, Liveness, Parked
-from teamster.runner.broom import Broom
+from teamster.process import Ended, Liveness, Parked
 from teamster.runner.carried import Carried, carry, point_at
-from teamster.runner.delivery import Delivery
-from teamster.runner.drafting import Circumstances, begin
+from teamster.runner.crew import Crew, Happened
+from teamster.runner.drafting import begin
 from teamster.runner.ending import Ending, refuse
 from teamster.runner.judging import judge
 from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
-from teamster.runner.recovery import Left, Recovery, keep_whole_lines
-from teamster.runner.shift import ShiftOnDuty
+from teamster.runner.recovery import Left, keep_whole_lines
+from teamster.runner.spools import Spools
 from teamster.settings import Settings
-from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter, Store
-from teamster.workspace import Workspaces
+from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter
 
 _log = structlog.get_logger(__name__)
 
 ENDED_PER_TICK_MAX: Final = 64
 TAKE_OVER_LOCK: Final = f"{DATABASES}/takeover.lock"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
-    """Everything that a runner works with."""
-
-    store: Store
-    root: Root
-    host: Host
-    agents: Mapping[str, Agent]
-    workspaces: Workspaces
-    delivery: Delivery
-    recovery: Recovery
-    duty: ShiftOnDuty
-    circumstances: Circumstances
-    settings: Settings
-    clock: Clock
-    names: Names
-    jitter: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
-    """What one tick changed, for whoever watches."""
-
-    started: tuple[Attempt, ...] = ()
-    ended: tuple[Attempt, ...] = ()
-    adopted: tuple[Attempt, ...] = ()
-    superseded: tuple[RunId, ...] = ()
-    is_over: bool = False
-
-    @property
-    def anything(self) -> bool:
-        """Something happened: the next tick may have more to do."""
-        return bool(self.started or self.ended or self.adopted)
 
 
 class Runner:
@@ -95,7 +65,7 @@ class Runner:
         self._observed_at = 0.0
         self._recovered_at = -crew.settings.recover_seconds
         self._swept = False
-        self._broom = Broom()
+        self._spools = Spools()
 
     @property
     def shift(self) -> Shift:
@@ -120,12 +90,16 @@ class Runner:
         self._endings += [self._conclude(ended, now) for ended in self._crew.host.ended(limit=ENDED_PER_TICK_MAX)]
         happened = self._write(taking=taking)
         if not happened.anything:
-            self._broom.tidy()
+            self._spools.tidy()
         return replace(happened, adopted=adopted, is_over=happened.is_over or self._crew.duty.is_over)
 
     def only(self, batch_ids: frozenset[BatchId] | None) -> None:
         """Claim from these batches alone from now on; None means all."""
         self._wanted = ClaimFilter(batch_ids=batch_ids)
+
+    def set(self, settings: Settings) -> None:
+        """Work with other settings from now on; what runs keeps what it was started with."""
+        self._crew = replace(self._crew, settings=settings)
 
     def stop_all(self) -> None:
         """Ask for the end of every agent; each is recorded as stopped and may run again."""
@@ -135,7 +109,7 @@ class Runner:
 
     def close(self) -> None:
         """Let go; what runs lives on."""
-        self._broom.close()
+        self._spools.close()
 
     def _observe(self, now: Instant) -> None:
         """Read new output, carry out requests to cancel, write heartbeats: each so often, not each tick."""
@@ -167,6 +141,7 @@ class Runner:
         return self._judge(carried, ended.record, now, keeping=not crew.duty.is_over)
 
     def _judge(self, carried: Carried, record: ExitRecord | None, now: Instant, *, keeping: bool) -> Ending:
+        self._crew.logins.end(carried)
         root, workspaces, jitter = self._crew.root, self._crew.workspaces, self._crew.jitter()
         return judge(carried, record, root=root, workspaces=workspaces, keeping=keeping, now=now, jitter=jitter)
 
@@ -237,7 +212,7 @@ class Runner:
     def _forget(self, carried: Carried, *, remove: bool) -> None:
         self._carried.pop(carried.attempt.run_id, None)
         if remove:
-            self._broom.remove(carried.places.spool)
+            self._spools.take_back(carried.places.spool, files=carried.scratch_files)
 
     def _free_shims(self) -> Sequence[Parked]:
         free = self._crew.settings.slots - (len(self._carried) - len(self._endings))
@@ -272,18 +247,22 @@ class Runner:
             order = prepare(
                 carried,
                 root=crew.root,
+                spools=self._spools,
                 workspaces=crew.workspaces,
                 settings=crew.settings,
                 deadline=crew.duty.places.deadline,
+                logins=crew.logins,
             )
         except CannotStart as error:
             self._endings.append(self._refuse(carried, error.fact, error.failure_class, now))
         except (WorldError, OSError) as error:
-            self._endings.append(self._refuse(carried, str(error), FailureClass.AGENT_BROKEN, now))
+            failure_class = FailureClass.STORE_UNAVAILABLE if blames_disk(error) else FailureClass.AGENT_BROKEN
+            self._endings.append(self._refuse(carried, str(error), failure_class, now))
         else:
             crew.host.start(parked, order)
 
     def _refuse(self, carried: Carried, fact: str, failure_class: FailureClass, now: Instant) -> Ending:
+        self._crew.logins.end(carried)
         keep_session(carried.home, ())  # the user's own configuration lies in no frozen attempt
         on_disk = inventory(self._crew.root, carried.attempt.directory)
         return refuse(carried, fact, failure_class, on_disk=on_disk, now=now, jitter=self._crew.jitter())
@@ -298,7 +277,7 @@ class Runner:
             return ()  # nothing is taken over before the files that were promised of it are there
         adopted = self._take_over(over)
         if not self._swept:
-            crew.recovery.sweep(self._carried)
+            crew.recovery.sweep(self._carried, logins=crew.logins)
             self._swept = True
         return adopted
 
@@ -372,7 +351,7 @@ class Runner:
         )
         crew.delivery.deliver(answer.rows)
         if answer.refusal is None:
-            self._broom.remove(carried.places.spool)
+            self._spools.take_back(carried.places.spool, files=carried.scratch_files)
 
     def _carry_again(self, found: Left, attempt: Attempt) -> Carried:
         """Take an attempt under care whose event log somebody else has begun."""
@@ -387,6 +366,7 @@ class Runner:
             lines_kept=keep_whole_lines(log),
         )
         carried.cancel_requested = found.item.cancel_requested
+        crew.logins.adopt(carried)
         return carried
 
 

@@ -37,6 +37,10 @@ class Stream:
         self._rest = b""
         self.last_line = b""
 
+    def keep_secret(self, secrets: tuple[bytes, ...]) -> None:
+        """Redact more; call it before anything is read."""
+        self._secrets += secrets
+
     @property
     def reading(self) -> Reading:
         """What the decoder has learned so far."""

@@ -4,6 +4,23 @@ May touch nothing: the environment and flags come in as values. Must not read fi
 """
 
 from teamster.settings.environment import PASSED_VARIABLES, is_passed
-from teamster.settings.settings import KEY_VARIABLES, Settings, StoreLimits, settings_from
+from teamster.settings.layers import FILE_BYTES_MAX, ConfigText, Origin, config_problems, layers
+from teamster.settings.options import OPTIONS, Option
+from teamster.settings.reading import settings_from
+from teamster.settings.settings import KEY_VARIABLES, Settings, StoreLimits
 
-__all__ = ["KEY_VARIABLES", "PASSED_VARIABLES", "Settings", "StoreLimits", "is_passed", "settings_from"]
+__all__ = [
+    "FILE_BYTES_MAX",
+    "KEY_VARIABLES",
+    "OPTIONS",
+    "PASSED_VARIABLES",
+    "ConfigText",
+    "Option",
+    "Origin",
+    "Settings",
+    "StoreLimits",
+    "config_problems",
+    "is_passed",
+    "layers",
+    "settings_from",
+]

@@ -23,6 +23,7 @@ PASSED_VARIABLES: Final = (
     "https_proxy",
     "no_proxy",
     "CODEX_CA_CERTIFICATE",
+    "CODEX_REFRESH_TOKEN_URL_OVERRIDE",  # who signs in through a gateway renews there, too
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
 )

@@ -1,25 +1,16 @@
-"""What an operator can set, its defaults, and what the environment says about it."""
+"""What holds for a harness: what an operator can set, and what was found of keys, programs and the environment."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
-from teamster.model import ApprovalPolicy, Sandbox, UsageError
-from teamster.settings.environment import is_passed
+from teamster.model import ApprovalPolicy, Sandbox
+from teamster.settings.options import HEARTBEAT_SECONDS_MAX, SLOTS_MAX, STALE_SECONDS_MIN
 
-SHIFT_TTL_SECONDS_MIN: Final = 30.0
-SHIFT_TTL_SECONDS_MAX: Final = 3600.0
-SLOTS_MAX: Final = 512
-HEARTBEAT_SECONDS_MAX: Final = 15 * 60.0
-STALE_SECONDS_MIN: Final = 1800.0
-EMBEDDED_STORE: Final = "sqlite"
-STORE_SCHEMES: Final = ("postgresql://", "postgres://")
-STORE_SECONDS_MIN: Final = 1.0
-STORE_SECONDS_MAX: Final = 600.0
 KEY_VARIABLES: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
 
@@ -43,7 +34,8 @@ class StoreLimits:
 class Settings:
     """Everything that may differ between two installations; a batch records what it ran with.
 
-    `codex_configuration` is the user's own file, linked into each private home. A TTL below `SHIFT_TTL_SECONDS_MIN` is
+    `codex_configuration` is the user's own file, linked into each private home; of `codex_login` each attempt gets a
+    copy, where there is no key. A TTL below `SHIFT_TTL_SECONDS_MIN` is
     for tests alone: `settings_from` refuses it.
     """
 
@@ -63,11 +55,15 @@ class Settings:
     codex_program: str | None = None
     codex_arguments: tuple[str, ...] = ()
     codex_configuration: Path | None = None
+    codex_login: Path | None = None
     key_variable: str | None = None
     key: str | None = field(default=None, repr=False)
     agent_env: Mapping[str, str] = field(default_factory=dict, repr=False)
     store_url: str | None = field(default=None, repr=False)  # it may hold a password; None is SQLite beneath the root
-    store_limits: StoreLimits = field(default_factory=StoreLimits)
+    store_connect_seconds: float = 5.0
+    store_statement_seconds: float = 30.0
+    store_lock_seconds: float = 10.0
+    store_idle_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= SLOTS_MAX:
@@ -86,6 +82,16 @@ class Settings:
         if self.key is not None and not self.key_variable:
             raise ValueError("a key needs the name of its variable")
 
+    @property
+    def store_limits(self) -> StoreLimits:
+        """Return how long one may wait for a database server."""
+        return StoreLimits(
+            connect_seconds=self.store_connect_seconds,
+            statement_seconds=self.store_statement_seconds,
+            lock_seconds=self.store_lock_seconds,
+            idle_seconds=self.store_idle_seconds,
+        )
+
 
 _SPANS: Final = (
     "shift_ttl_seconds",
@@ -96,83 +102,3 @@ _SPANS: Final = (
     "observe_seconds",
     "recover_seconds",
 )
-
-
-def settings_from(env: Mapping[str, str], *, slots: int | None = None) -> Settings:
-    """Return the defaults, overlaid by the environment and by flags. A variable that is empty counts as unset.
-
-    Raises:
-        UsageError: a variable has no usable value.
-    """
-    settings = Settings(
-        codex_program=env.get("TEAMSTER_CODEX") or None,
-        agent_env={name: value for name, value in env.items() if is_passed(name)},
-        shift_ttl_seconds=_number(
-            env,
-            "TEAMSTER_SHIFT_TTL_SECONDS",
-            Settings().shift_ttl_seconds,
-            at_least=SHIFT_TTL_SECONDS_MIN,
-            at_most=SHIFT_TTL_SECONDS_MAX,
-        ),
-        slots=_slots(env) if slots is None else _in_range("--slots", slots),
-        store_url=_store_url(env),
-        store_limits=_store_limits(env),
-    )
-    for name in KEY_VARIABLES:
-        if key := env.get(name, "").strip():
-            return replace(settings, key_variable=name, key=key)
-    return settings
-
-
-def _store_url(env: Mapping[str, str]) -> str | None:
-    """Return where the store is. The value is never repeated: it may hold a password."""
-    text = env.get("TEAMSTER_STORE", "").strip()
-    if not text or text == EMBEDDED_STORE:
-        return None
-    if not text.startswith(STORE_SCHEMES):
-        raise UsageError(
-            f"TEAMSTER_STORE is neither `{EMBEDDED_STORE}` nor a URL of PostgreSQL",
-            hint="unset it, or give it postgresql://USER@HOST:PORT/DATABASE",
-        )
-    return text
-
-
-def _store_limits(env: Mapping[str, str]) -> StoreLimits:
-    def seconds(name: str, usual: float) -> float:
-        return _number(env, name, usual, at_least=STORE_SECONDS_MIN, at_most=STORE_SECONDS_MAX)
-
-    usual = StoreLimits()
-    return StoreLimits(
-        connect_seconds=seconds("TEAMSTER_STORE_CONNECT_SECONDS", usual.connect_seconds),
-        statement_seconds=seconds("TEAMSTER_STORE_STATEMENT_SECONDS", usual.statement_seconds),
-        lock_seconds=seconds("TEAMSTER_STORE_LOCK_SECONDS", usual.lock_seconds),
-        idle_seconds=seconds("TEAMSTER_STORE_IDLE_SECONDS", usual.idle_seconds),
-    )
-
-
-def _slots(env: Mapping[str, str]) -> int:
-    name = "TEAMSTER_SLOTS"
-    number = _number(env, name, Settings().slots, at_least=1, at_most=SLOTS_MAX)
-    if number != int(number):
-        raise UsageError(f"{name} is {env[name]!r}, not a whole number", hint=f"give it 1 to {SLOTS_MAX}")
-    return int(number)
-
-
-def _in_range(name: str, slots: int) -> int:
-    if not 1 <= slots <= SLOTS_MAX:
-        raise UsageError(f"{name} is {slots}", hint=f"choose 1 to {SLOTS_MAX}")
-    return slots
-
-
-def _number(env: Mapping[str, str], name: str, default: float, *, at_least: float, at_most: float) -> float:
-    text = env.get(name)
-    if not text:
-        return default
-    hint = f"unset it, or give it {at_least:g} to {at_most:g}"
-    try:
-        value = float(text)
-    except ValueError:
-        raise UsageError(f"{name} is {text!r}, not a number", hint=hint) from None
-    if not at_least <= value <= at_most:
-        raise UsageError(f"{name} is {text}, not within {at_least:g} and {at_most:g}", hint=hint)
-    return value

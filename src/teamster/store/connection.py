@@ -13,10 +13,10 @@ from typing import Final
 
 import apsw
 
-from teamster.kit import make_folder
+from teamster.kit import file_system_of, make_folder
 from teamster.model import StoreUnavailable, UsageError
 from teamster.store.engine import Row, Values
-from teamster.store.gate import refuse_unsafe_sqlite
+from teamster.store.gate import refuse_network, refuse_unsafe_sqlite
 from teamster.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
 BUSY_SECONDS_MAX: Final = 10.0
@@ -43,6 +43,7 @@ _TROUBLES: Final[Mapping[type[apsw.Error], tuple[str, str]]] = MappingProxyType(
     }
 )
 _POISON: Final = (apsw.IOError, apsw.CorruptError)  # what such an error left behind can't be trusted
+_ERRORS: Final = (apsw.Error, UnicodeEncodeError)
 
 
 class Database:
@@ -50,6 +51,7 @@ class Database:
 
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS_MAX) -> None:
         refuse_unsafe_sqlite(apsw.sqlite_lib_version())
+        refuse_network(path, file_system_of(path))
         self.path = path
         self._poisoned: StoreUnavailable | None = None
         self._is_joined = False  # the transactions of a block are parts of one
@@ -73,14 +75,14 @@ class Database:
         """Run one statement and return all its rows."""
         try:
             return self._connection.execute(sql, values).fetchall()
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
 
     def row(self, sql: str, values: Values = ()) -> Row | None:
         """Run one statement and return its first row."""
         try:
             return self._connection.execute(sql, values).fetchone()
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
 
     def run(self, sql: str, values: Values = ()) -> int:
@@ -88,8 +90,13 @@ class Database:
         try:
             self._connection.execute(sql, values)
             return self._connection.changes()
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
+
+    def write(self, sql: str, values: Values = (), *, rows: int | None = None) -> None:
+        """Run a statement whose answer nobody waits for; where it has to change so many rows, it must."""
+        changed = self.run(sql, values)
+        assert rows in {None, changed}, f"{changed} rows were changed, not {rows}: {sql}"
 
     def run_many(self, sql: str, values: Sequence[Values]) -> None:
         """Run one statement for each set of values."""
@@ -97,7 +104,7 @@ class Database:
             return
         try:
             self._connection.executemany(sql, values)
-        except apsw.Error as error:
+        except _ERRORS as error:
             raise self._explained(error) from error
 
     def insert(self, sql: str, values: Values) -> int | None:
@@ -206,7 +213,9 @@ class Database:
     def _number(self, pragma: str) -> int:
         return int(self.rows(f"PRAGMA {pragma}")[0][0])
 
-    def _explained(self, error: apsw.Error | OSError) -> Exception:
+    def _explained(self, error: apsw.Error | OSError | UnicodeEncodeError) -> Exception:
+        if isinstance(error, UnicodeEncodeError):
+            return UsageError(f"{error.object!r} can't be a name: it holds half of a surrogate pair")
         if isinstance(error, OSError):
             return StoreUnavailable(f"{self.path} can't be made: {error.strerror}", hint="look at the folder")
         for kind, (fact, hint) in _TROUBLES.items():

@@ -25,8 +25,15 @@ class Engine(Protocol):
         """Run one statement and return how many rows it changed."""
         ...
 
+    def write(self, sql: str, values: Values = (), *, rows: int | None = None) -> None:
+        """Run a statement whose answer nobody waits for; where it has to change so many rows, it must.
+
+        It happens before the next statement, which may be when it is told that it can't.
+        """
+        ...
+
     def run_many(self, sql: str, values: Sequence[Values]) -> None:
-        """Run one statement for each set of values."""
+        """Run one statement for each set of values; as with `write`, nobody waits for it."""
         ...
 
     def insert(self, sql: str, values: Values) -> int | None:

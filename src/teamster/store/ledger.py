@@ -137,6 +137,10 @@ class Ledger(Protocol):
         """Return all that an item waited for at first."""
         ...
 
+    def expect(self, drafts: Sequence[ItemDraft]) -> None:
+        """Hear which drafts are about to come: where each question takes its time, they can be asked at once."""
+        ...
+
     def known(self, dedupe_key: str) -> ItemId | None:
         """Return the item that has a dedupe key, with a record or without."""
         ...
@@ -185,6 +189,7 @@ class Reach:
     """What a transaction is about to touch. A database without one lock for all takes these first, in one order."""
 
     items: tuple[ItemId, ...] = ()
+    requests: tuple[RequestId, ...] = ()  # that will be looked up
     ends: tuple[ItemId, ...] = ()  # items that may end, and let others go
     shift_id: ShiftId | None = None  # in whose name it claims
     claims: bool = False

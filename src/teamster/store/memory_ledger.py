@@ -26,6 +26,7 @@ from teamster.model import (
 )
 from teamster.store.leases import lease_of
 from teamster.store.ledger import Ending, Entry, Repeat, Request, Waiter
+from teamster.store.payload import require_json
 from teamster.store.values import Batch, ItemDraft, Waits
 
 
@@ -185,6 +186,9 @@ class MemoryLedger:
         """Return all that an item waited for at first."""
         return self.tables.drafts[item_id].waits
 
+    def expect(self, drafts: Sequence[ItemDraft]) -> None:
+        """Hear which drafts are about to come."""
+
     def known(self, dedupe_key: str) -> ItemId | None:
         """Return the item that has a dedupe key."""
         return next((one.item_id for one in self.tables.drafts.values() if one.dedupe_key == dedupe_key), None)
@@ -199,6 +203,7 @@ class MemoryLedger:
             raise UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id")
         if any(known.dedupe_key == draft.dedupe_key for known in self.tables.drafts.values()):
             raise UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken")
+        require_json("what is to be kept", [draft.target, draft.spec])
         self.tables.drafts[draft.item_id] = draft
         if unmet:
             self.tables.unmet[draft.item_id] = tuple(unmet)

@@ -29,7 +29,7 @@ from teamster.model import (
 from teamster.store.course import UNOWNED, Course, canceled_error
 from teamster.store.leases import has_owner, is_over, lease_of, no_owner, stale
 from teamster.store.ledger import Entry, Repeat, Request, Turn
-from teamster.store.payload import digest_of_adoption, digest_of_begin, digest_of_change
+from teamster.store.payload import NOT_JSON, digest_of_adoption, digest_of_begin, digest_of_change, not_json
 from teamster.store.releasing import release
 from teamster.store.values import (
     Adoption,
@@ -116,7 +116,10 @@ def _parents(turn: Turn, item_id: ItemId) -> Mapping[StepKey, tuple[Attempt, ...
 def change_one(turn: Turn, change: Change) -> Answer:
     """Carry out one owner's move, or say why not."""
     guard = change.guard
-    request = Request(request_id=guard.request_id, digest=digest_of_change(change))
+    try:
+        request = Request(request_id=guard.request_id, digest=digest_of_change(change))
+    except NOT_JSON as wrong:
+        return Answer(item=None, refusal=not_json(f"item {guard.item_id}: what is to be kept of it", wrong))
     if (repeat := turn.ledger.repeat(guard.request_id)) is not None:
         return _again(repeat, request)
     entry = turn.ledger.entry(guard.item_id)

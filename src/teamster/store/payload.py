@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
-from teamster.kit import digest, iso, sha256
-from teamster.model import Attempt, ClaimToken, FileDraft, ItemId, ShiftId, Verb
+from teamster.kit import canonical, digest, iso, sha256
+from teamster.model import Attempt, ClaimToken, FileDraft, ItemId, ShiftId, UsageError, Verb
 from teamster.store.values import Adoption, Begin, Change, Complete, Fail, Heartbeat, Stall, Start
+
+NOT_JSON: Final = (ValueError, TypeError, RecursionError)  # what writing it raises: NaN, an object, a deep nest
+
+
+def not_json(subject: str, wrong: Exception) -> UsageError:
+    """Say that JSON can't say something."""
+    return UsageError(f"{subject} is not JSON: {wrong}", hint="finite numbers, texts, lists and objects, not too deep")
+
+
+def require_json(subject: str, value: Any) -> None:
+    """Check that a value can be kept.
+
+    Raises:
+        UsageError: JSON can't say it.
+    """
+    try:
+        canonical(value)
+    except NOT_JSON as wrong:
+        raise not_json(subject, wrong) from wrong
 
 
 def digest_of_change(change: Change) -> str:

@@ -29,6 +29,7 @@ from teamster.store.values import BatchDraft, Noticed, Submission
 CLAIMS: Final = "claims"
 INTAKE: Final = "intake"
 EVENTS: Final = "events"
+_ABOUT_ITEMS: Final = (postgres_sql.ENTRIES, postgres_sql.USED_REQUESTS, postgres_sql.STEPS, postgres_sql.AWAITED)
 T = TypeVar("T")
 Clock = Callable[[datetime, Instant], datetime]
 
@@ -67,33 +68,34 @@ class PostgresStore(SqlStore):
 
     def _turn(self, at: Instant, work: Callable[[Turn], T], reach: Reach = NOTHING) -> T:
         def once() -> T:
-            moment = self._take(reach, at)
             ledger = PostgresLedger(self._database)
+            moment = self._take(reach, ledger, at)
             done = work(Turn(ledger=ledger, names=self._names, at=moment, host=self._host))
             ledger.flush()
             return done
 
         return self._database.turn(once)
 
-    def _take(self, reach: Reach, at: Instant) -> Instant:
-        """Take what a transaction will touch, in one message, and return its moment by the database's clock."""
-        database, items = self._database, list(reach.items)
-        key = database.lock_key
-        steps: list[tuple[str, tuple[object, ...]]] = []
-        if reach.admits:
-            steps.append((postgres_sql.LOCK, (key(INTAKE),)))
+    def _take(self, reach: Reach, ledger: PostgresLedger, at: Instant) -> Instant:
+        """Take what a transaction will touch and look at it, in one message; return the moment of the database."""
+        items, ends, requests = list(reach.items), list(reach.ends), list(reach.requests)
+        asked: list[tuple[str, tuple[object, ...]]] = [
+            *_locks(reach, self._database.lock_key),
+            (postgres_sql.ENTRIES, (items,)),
+            (postgres_sql.USED_REQUESTS, (requests,)),
+            (postgres_sql.STEPS, (ends,)),
+            (postgres_sql.AWAITED, (ends,)),
+            (postgres_sql.NOW, ()),
+        ]
+        if not items:
+            asked = [step for step in asked if step[0] not in _ABOUT_ITEMS]
+        answers = self._database.answers(asked)
         if items:
-            steps.append((postgres_sql.TAKE_ITEMS, (items,)))
-        if reach.claims:
-            steps.append((postgres_sql.LOCK, (key(CLAIMS),)))
-        if items or reach.shift_id is not None:
-            steps.append((postgres_sql.SHARE_SHIFTS, (items, reach.shift_id)))
-        if reach.ends:
-            steps.append((postgres_sql.TAKE_DRAFTS, (list(reach.ends),)))
-            steps.append((postgres_sql.TAKE_ITEMS, (list(reach.ends),)))  # those that got their record meanwhile
-        steps.append((postgres_sql.ANNOUNCE_EVENTS, (key(EVENTS),)))
-        steps.append((postgres_sql.NOW, ()))
-        return self._moment(at, database.in_one_message(steps)[0])
+            entries, used, steps, awaited = answers[-5:-1]
+            ledger.know_entries(entries)
+            ledger.know_requests(requests, used)
+            ledger.know_steps(steps, awaited)
+        return self._moment(at, answers[-1][0][0])
 
     def _moment(self, at: Instant, now: str) -> Instant:
         return replace(at, wall=self._clock(from_iso(now), at))
@@ -105,15 +107,14 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _intake(self) -> Iterator[SqlLedger]:
         with self._database.transaction():
-            key = self._database.lock_key
-            steps = [(postgres_sql.LOCK, (key(INTAKE),)), (postgres_sql.ANNOUNCE_EVENTS, (key(EVENTS),))]
-            self._database.in_one_message(steps)
+            self._database.answers(list(_locks(Reach(admits=True), self._database.lock_key)))
             ledger = PostgresLedger(self._database)
             yield ledger
             ledger.flush()
 
-    def _is_free(self, item_id: ItemId) -> bool:
-        return self._database.row(postgres_sql.TAKE_FREE, (item_id,)) is not None
+    def _is_free(self, turn: Turn, item_id: ItemId) -> bool:
+        assert isinstance(turn.ledger, PostgresLedger)
+        return turn.ledger.take(item_id)
 
     # shifts: their moments are the database's
 
@@ -163,3 +164,20 @@ class PostgresStore(SqlStore):
 
     def close(self) -> None:
         """Let go; the connections are the pool's."""
+
+
+def _locks(reach: Reach, key: Callable[[str], int]) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """Yield what takes all that a transaction will touch, in the order that all keep to."""
+    items, ends = list(reach.items), list(reach.ends)
+    if reach.admits:
+        yield postgres_sql.LOCK, (key(INTAKE),)
+    if items:
+        yield postgres_sql.TAKE_ITEMS, (items,)
+    if reach.claims:
+        yield postgres_sql.LOCK, (key(CLAIMS),)
+    if items or reach.shift_id is not None:
+        yield postgres_sql.SHARE_SHIFTS, (items, reach.shift_id)
+    if ends:
+        yield postgres_sql.TAKE_DRAFTS, (ends,)
+        yield postgres_sql.TAKE_ITEMS, (ends,)  # those that got their record meanwhile
+    yield postgres_sql.ANNOUNCE_EVENTS, (key(EVENTS),)

@@ -13,7 +13,8 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import Final, TypeVar
+from enum import Enum, auto
+from typing import Final, NamedTuple, TypeVar
 
 import psycopg
 from psycopg.sql import Literal
@@ -27,6 +28,7 @@ from teamster.store.postgres_sql import insert_returning, many, spelled
 
 SCHEMA: Final = "teamster"
 TRIES_MAX: Final = 4  # of one transaction that lost a race, or whose connection broke before its commit
+HELD_MAX: Final = 1000  # writes in one message
 SETTLE_TRY_SECONDS: Final = 0.1
 SETTLE_TRIES_MAX: Final = 100  # to learn whether a commit happened: the server may be starting again
 _NOW: Final = """to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
@@ -44,6 +46,24 @@ class Undone(StoreUnavailable):
     """A transaction wrote nothing, and the same one may do better at once."""
 
 
+class Fate(Enum):
+    """What became of a commit whose answer got lost."""
+
+    WRITTEN = auto()
+    LOST = auto()
+
+
+class _Held(NamedTuple):
+    text: bytes
+    values: Values
+    rows: tuple[int | None, ...]  # that each of its statements must change
+
+
+class _Result(NamedTuple):
+    changed: int
+    rows: list[Row]
+
+
 class PostgresDatabase:
     """What one store says to the database. For one thread; each transaction borrows a connection of the pool."""
 
@@ -57,66 +77,92 @@ class PostgresDatabase:
         self.now: datetime | None = None  # of the transaction: the database's clock at its beginning
         self._link: PostgresLink | None = None  # of the transaction
         self._xid = ""
+        self.trace: tuple[str, Values] | None = None  # what finds a row that the transaction wrote
+        self._held: list[_Held] = []  # writes of the transaction that the next statement takes along
 
     # statements
 
     def rows(self, sql: str, values: Values = ()) -> list[Row]:
         """Run one statement and return all its rows."""
-        return self._run(*spelled(sql, values)).fetchall()
+        return self._run(*spelled(sql, values))[-1].rows
 
     def row(self, sql: str, values: Values = ()) -> Row | None:
         """Run one statement and return its first row."""
-        return self._run(*spelled(sql, values)).fetchone()
+        return next(iter(self.rows(sql, values)), None)
 
     def run(self, sql: str, values: Values = ()) -> int:
         """Run one statement and return how many rows it changed."""
-        return self._run(*spelled(sql, values)).rowcount
+        return self._run(*spelled(sql, values))[-1].changed
+
+    def write(self, sql: str, values: Values = (), *, rows: int | None = None) -> None:
+        """Hold a write back until the next statement, and send both in one message: each one takes its time."""
+        assert self._link is not None, "a write outside of a transaction"
+        self._held.append(_Held(*spelled(sql, values), (rows,)))
+        if len(self._held) >= HELD_MAX:
+            self.flush()
 
     def run_many(self, sql: str, values: Sequence[Values]) -> None:
-        """Run one statement for each set of values, all in one message."""
+        """Hold back one write for each set of values."""
         assert self._link is not None, "a write outside of a transaction"
-        for text, joined in many(sql, values):
-            self._run(text, joined)
+        self._held += [_Held(text, joined, (None,) * count) for text, joined, count in many(sql, values)]
 
     def insert(self, sql: str, values: Values) -> int | None:
         """Run one insert and return the number of its row, None where it stood back from one that is there."""
-        found = self._run(*spelled(insert_returning(sql), values)).fetchone()
+        found = self.row(insert_returning(sql), values)
         return None if found is None else int(found[0])
 
-    def in_one_message(self, steps: Sequence[tuple[str, Values]]) -> Row:
-        """Run statements one after the other in one message and return the first row of the last."""
+    def answers(self, steps: Sequence[tuple[str, Values]]) -> list[list[Row]]:
+        """Run statements one after the other in one message and return the rows of each."""
         parts = [spelled(sql, values) for sql, values in steps]
         found = self._run(b"; ".join(text for text, _ in parts), [each for _, values in parts for each in values])
-        return found.fetchone() or ()
+        return [result.rows for result in found[-len(steps) :]]
 
     def run_script(self, script: str) -> None:
         """Run statements that are PostgreSQL's own, as they stand."""
         self._run(script.encode(), ())
 
+    def flush(self) -> None:
+        """Send what was held back."""
+        if self._held:
+            self._run(b"", ())
+
     def lock_key(self, name: str) -> int:
         """Return the number of a lock of this schema; its low 48 bits are free."""
         return (zlib.crc32(f"{self.schema}.{name}".encode()) & 0x7FFF) << 48
 
-    def _run(self, text: bytes, values: Values) -> psycopg.Cursor[Row]:
+    def _run(self, text: bytes, values: Values) -> list[_Result]:
         link = self._link
-        if link is not None:
-            return self._send(link, text, values)
-        return self._again(lambda: self._read(text, values))
+        if link is None:
+            return self._again(lambda: self._read(text, values))
+        held, self._held = self._held, []
+        texts = [*(each.text for each in held), *([text] if text else [])]
+        found = self._send(link, b"; ".join(texts), [*(value for each in held for value in each.values), *values])
+        expected = [rows for each in held for rows in each.rows]
+        for result, rows in zip(found, expected, strict=False):
+            assert rows in {None, result.changed}, (
+                f"{result.changed} rows were changed inside of a transaction, not {rows}"
+            )
+        return found
 
-    def _read(self, text: bytes, values: Values) -> psycopg.Cursor[Row]:
+    def _read(self, text: bytes, values: Values) -> list[_Result]:
         """Read outside of a transaction; a message of two statements is one, so that its time limit ends with it."""
         with self._borrowed() as link:
-            limit = round(1000 * self.pool.limits.statement_seconds)
-            return self._send(link, f"{self._here}SET LOCAL statement_timeout = {limit}; ".encode() + text, values)
+            return self._read_on(link, text, values)
 
-    def _send(self, link: PostgresLink, text: bytes, values: Values) -> psycopg.Cursor[Row]:
+    def _read_on(self, link: PostgresLink, text: bytes, values: Values) -> list[_Result]:
+        limit = round(1000 * self.pool.limits.statement_seconds)
+        return self._send(link, f"{self._here}SET LOCAL statement_timeout = {limit}; ".encode() + text, values)
+
+    def _send(self, link: PostgresLink, text: bytes, values: Values) -> list[_Result]:
+        found = []
         try:
-            cursor = link.execute(text, values or None)
-            while cursor.nextset():
-                pass
+            cursor = link.execute(text, values) if values else link.execute(text.replace(b"%%", b"%"))
+            while True:
+                found.append(_Result(cursor.rowcount, cursor.fetchall() if cursor.description else []))
+                if not cursor.nextset():
+                    return found
         except psycopg.Error as error:
             raise self._told(link, error) from error
-        return cursor
 
     def _told(self, link: PostgresLink, error: psycopg.Error) -> Exception:
         meaning = explained(error, name=self.pool.name)
@@ -168,10 +214,12 @@ class PostgresDatabase:
     @contextmanager
     def _bracket(self, mode: str, *, writes: bool) -> Iterator[None]:
         assert self._link is None
+        self.trace = None
         link = self._again(lambda: self._begin(mode, writes=writes))
         self._link = link
         try:
             yield
+            self.flush()
             self._link = None
             self._commit(link, writes=writes)
         except BaseException:
@@ -180,17 +228,17 @@ class PostgresDatabase:
             raise
         finally:
             self._link = None
+            self._held = []
             self.pool.give_back(link)
 
     def _begin(self, mode: str, *, writes: bool) -> PostgresLink:
         """Borrow a connection and begin: before anything was asked, one that died while it lay idle is replaced."""
         link = self.pool.borrow()
         try:
-            found = self._send(link, self._opening(mode, writes=writes), ()).fetchone()
+            (found,) = self._send(link, self._opening(mode, writes=writes), ())[-1].rows
         except BaseException:
             self.pool.give_back(link)
             raise
-        assert found is not None
         self._xid, self.now = found[0] or "", from_iso(found[1])
         return link
 
@@ -225,26 +273,43 @@ class PostgresDatabase:
             StoreUnavailable: that can't be learned now.
         """
         pause = threading.Event()
-        for _ in range(SETTLE_TRIES_MAX):
-            status = self._fate()
-            if status == "committed":
-                return
-            if status == "aborted":
-                raise Undone(f"{self.pool.name} broke off before the commit", hint="nothing was written; try again")
-            pause.wait(SETTLE_TRY_SECONDS)
+        for _ in range(SETTLE_TRIES_MAX if self.trace is not None else 0):
+            match self._fate():
+                case Fate.WRITTEN:
+                    return
+                case Fate.LOST:
+                    raise Undone(f"{self.pool.name} broke off before the commit", hint="nothing was written; try again")
+                case None:
+                    pause.wait(SETTLE_TRY_SECONDS)
         raise StoreUnavailable(
             f"{self.pool.name} broke off in the middle of a commit: it may have been written",
             hint="ask again with the same request ids: what was written answers as it did",
         ) from error
 
-    def _fate(self) -> str | None:
-        """Ask what became of the transaction; None while nobody answers."""
+    def _fate(self) -> Fate | None:
+        """Ask what became of the transaction; None while nobody answers, or while it still commits.
+
+        What it wrote is the proof. Its number alone is none: a server that crashed gives numbers again that it had not
+        yet noted. But it tells whether there is something to wait for.
+        """
+        assert self.trace is not None
+        statement, values = self.trace
         try:
             with self._borrowed() as link:
-                found = self._send(link, b"SELECT pg_xact_status(%s::text::xid8)", (self._xid,)).fetchone()
+                status = self._status(link)
+                seen = self._read_on(link, *spelled(statement, values))[-1].rows
         except StoreUnavailable:
             return None
-        return None if found is None else found[0]
+        if seen:
+            return Fate.WRITTEN
+        return None if status == "in progress" else Fate.LOST
+
+    def _status(self, link: PostgresLink) -> str | None:
+        try:
+            ((status,),) = self._send(link, b"SELECT pg_xact_status(%s::text::xid8)", (self._xid,))[-1].rows
+        except psycopg.errors.InvalidParameterValue:
+            return None  # in the future: the server crashed before it had noted the number
+        return None if status is None else str(status)
 
     @contextmanager
     def _borrowed(self) -> Iterator[PostgresLink]:

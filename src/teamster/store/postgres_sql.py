@@ -63,20 +63,31 @@ _SHARE_STEP: Final = """
 SELECT 1 FROM drafts WHERE batch_id = ?1 AND job_id = ?2 AND step_id = ?3 ORDER BY no FOR SHARE
 """
 
-TRY_TALLY: Final = "SELECT 1 FROM tally_sums WHERE batch = ? FOR NO KEY UPDATE SKIP LOCKED"
-ADD_UP: Final = f"""
-WITH beside AS (DELETE FROM tally_changes WHERE batch = ?{len(sql.TALLY_COLUMNS) + 1} RETURNING *)
-UPDATE tally_sums SET {
-    ", ".join(
-        f"{name} = {name} + ?{number} + COALESCE((SELECT SUM({name}) FROM beside), 0)"
-        for number, name in enumerate(sql.TALLY_COLUMNS, start=1)
-    )
-} WHERE batch = ?{len(sql.TALLY_COLUMNS) + 1}
+COUNT: Final = f"SELECT count_items(?, {', '.join('?' * len(sql.TALLY_COLUMNS))})"
+ADD_DRAFT: Final = """
+INSERT INTO drafts (item_id, dedupe_key, batch, batch_id, job_id, step_id, generation, priority, target, spec, waits,
+  limit_keys, lane, no) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-PUT_BESIDE: Final = f"""
-INSERT INTO tally_changes ({", ".join(sql.TALLY_COLUMNS)}, batch) VALUES ({", ".join("?" * len(sql.TALLY_COLUMNS))}, ?)
+ADD_ITEM: Final = """
+INSERT INTO items (seq, draft, batch, lane, limit_keys, priority, enqueued_at, status, rev, attempt, fence, consumed,
+  recoveries, cancel_requested)
+SELECT ?, no, batch, lane, limit_keys, priority, ?, 'queued', 1, 0, 0, 0, 0, 0 FROM drafts WHERE no = ?
 """
-PROMISE_NUMBERS: Final = "SELECT nextval('outbox_seq_seq') FROM generate_series(1, ?)"
+NUMBERS: Final = "SELECT nextval(?) FROM generate_series(1, ?)"
+TAKEN_IDS: Final = "SELECT item_id FROM drafts WHERE item_id = ANY(?)"
+TAKEN_KEYS: Final = "SELECT dedupe_key FROM drafts WHERE dedupe_key = ANY(?)"
+
+# What a transaction would ask about each item that it is called with, asked about all of them at once.
+ENTRIES: Final = f"{sql.ITEM} WHERE d.item_id = ANY(?)"
+USED_REQUESTS: Final = "SELECT request_id FROM events WHERE request_id = ANY(?)"
+AWAITED: Final = """
+SELECT DISTINCT d.batch_id, d.job_id, d.step_id FROM drafts d JOIN waits w ON w.batch_id = d.batch_id
+  AND w.job_id = d.job_id AND w.step_id = d.step_id
+WHERE d.item_id = ANY(?)
+"""
+STEPS: Final = "SELECT batch_id, job_id, step_id FROM drafts WHERE item_id = ANY(?) AND step_id IS NOT NULL"
+
+EVENT: Final = "SELECT 1 FROM events WHERE item = ? AND event_id = ?"
 
 # A writer says from which event on its own will be before it numbers them, and a reader stops below all of these.
 ANNOUNCE_EVENTS: Final = "SELECT pg_advisory_xact_lock_shared(? | last_value) FROM events_seq_seq"
@@ -133,11 +144,11 @@ def _spelled(statement: str) -> tuple[bytes, tuple[int, ...] | None]:
 
 
 def spelled(statement: str, values: Sequence[Any]) -> tuple[bytes, Sequence[Any]]:
-    """Return a statement and its values as PostgreSQL wants them. Without values nothing is a placeholder."""
+    """Return a statement and its values as PostgreSQL wants them."""
     text, order = _spelled(statement)
     if order is not None:
         values = [values[number] for number in order]
-    return (text if values else text.replace(b"%%", b"%")), values
+    return text, values
 
 
 @lru_cache(maxsize=64)
@@ -148,14 +159,17 @@ def insert_returning(statement: str) -> str:
     return f"{statement} RETURNING {_NUMBERS[found[1]]}"
 
 
-def many(statement: str, values: Sequence[Sequence[Any]]) -> Iterator[tuple[bytes, Sequence[Any]]]:
-    """Yield messages that run one statement for each set of values: one insert of many rows, or one after the other."""
+def many(statement: str, values: Sequence[Sequence[Any]]) -> Iterator[tuple[bytes, Sequence[Any], int]]:
+    """Yield what runs one statement for each set of values, and of how many statements it is made.
+
+    It is one insert of many rows, or one statement after the other.
+    """
     insert = _MANY.match(statement)
     for start in range(0, len(values), ROWS_PER_MESSAGE_MAX):
         chunk = values[start : start + ROWS_PER_MESSAGE_MAX]
         if insert is not None:
             text = insert["into"] + ", ".join(f"({insert['places']})" for _ in chunk)
-            yield _PLACE.sub("%s", text).encode(), [value for row in chunk for value in row]
+            yield _PLACE.sub("%s", text).encode(), [value for row in chunk for value in row], 1
         else:
             parts = [spelled(statement, row) for row in chunk]
-            yield b"; ".join(text for text, _ in parts), [value for _, row in parts for value in row]
+            yield b"; ".join(text for text, _ in parts), [value for _, row in parts for value in row], len(parts)

@@ -35,6 +35,7 @@ from teamster.model import (
 from teamster.store.engine import Row
 from teamster.store.leases import lease_of
 from teamster.store.ledger import Entry
+from teamster.store.payload import NOT_JSON, not_json
 from teamster.store.routing import Lane
 from teamster.store.values import Batch, ItemDraft, Needs, Noticed, Waits
 
@@ -50,8 +51,15 @@ _write = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # made
 
 
 def to_text(value: Any) -> str:
-    """Write JSON for a column. ASCII: neither a NUL nor half a surrogate pair can be bound as text."""
-    return _write(value)
+    """Write JSON for a column. ASCII: neither a NUL nor half a surrogate pair can be bound as text.
+
+    Raises:
+        UsageError: JSON can't say it.
+    """
+    try:
+        return _write(value)
+    except NOT_JSON as wrong:
+        raise not_json("what is to be kept", wrong) from wrong
 
 
 @lru_cache(maxsize=MOMENTS_CACHED_MAX)

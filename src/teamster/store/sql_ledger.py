@@ -41,6 +41,7 @@ class SqlLedger:
         self._database = database
         self._places: dict[ItemId, tuple[int, int]] = {}  # item to its seq and batch
         self._drafts: dict[ItemId, tuple[int, int]] = {}  # item to its draft's number and batch
+        self._batches: dict[BatchId, int] = {}
         self._waits: dict[ItemId, str | None] = {}  # as text: few claims look at them
         self._lanes: dict[tuple[int, Lane], int] = {}
         self._events: list[Row] = []
@@ -72,7 +73,7 @@ class SqlLedger:
         self._counts.clear()
 
     def _count(self, batch: int, changes: Sequence[int]) -> None:
-        self._database.run(sql.COUNT, (*changes, batch))
+        self._database.write(sql.COUNT, (*changes, batch))
 
     def shift(self, shift_id: ShiftId) -> Shift | None:
         """Return a shift."""
@@ -82,8 +83,9 @@ class SqlLedger:
     def entry(self, item_id: ItemId) -> Entry | None:
         """Return an item that has a record."""
         row = self._database.row(sql.ITEM_BY_ID, (item_id,))
-        if row is None:
-            return None
+        return None if row is None else self._entry(item_id, row)
+
+    def _entry(self, item_id: ItemId, row: Row) -> Entry:
         self._places[item_id] = (row[0], row[1])
         self._waits[item_id] = row[25]
         return rows.entry_from_row(row)
@@ -102,8 +104,7 @@ class SqlLedger:
         found = before.item
         values = rows.item_to_row(after, held_until_boot_seconds=held_until_boot_seconds)
         guard = (seq, found.rev, found.status.value, found.claim_token)
-        changed = self._database.run(sql.MOVE_ITEM, (*values, *guard))
-        assert changed == 1, f"{after.item_id} changed inside of a transaction"
+        self._database.write(sql.MOVE_ITEM, (*values, *guard), rows=1)
         if found.status is not after.status:
             self._counts[batch, found.status.value] -= 1
             self._counts[batch, after.status.value] += 1
@@ -159,7 +160,7 @@ class SqlLedger:
 
     def put_attempt(self, attempt: Attempt) -> None:
         """Add an attempt, or replace it."""
-        self._database.run(sql.PUT_ATTEMPT, rows.attempt_to_row(attempt))
+        self._database.write(sql.PUT_ATTEMPT, rows.attempt_to_row(attempt))
 
     def last_attempt(self, item_id: ItemId) -> Attempt | None:
         """Return the newest attempt of an item."""
@@ -168,7 +169,7 @@ class SqlLedger:
 
     def drop_attempt(self, attempt: Attempt) -> None:
         """Remove an attempt that never was."""
-        self._database.run(sql.DROP_ATTEMPT, (attempt.run_id,))
+        self._database.write(sql.DROP_ATTEMPT, (attempt.run_id,))
 
     def attempts_of(self, step: StepKey) -> tuple[Attempt, ...]:
         """Return the attempts of a step, oldest first."""
@@ -250,16 +251,24 @@ class SqlLedger:
         """Keep a draft with what it still waits for."""
         batch = self._batch_no(draft.home)
         lane = self._lane_no(batch, draft)
-        number = self._database.insert(sql.ADD_DRAFT, rows.draft_to_row(draft, batch=batch, lane=lane))
-        if number is None:
-            if self._database.row(sql.KEY_TAKEN, (draft.dedupe_key,)) is not None:
-                raise UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken")
-            raise UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id")
+        number = self._add_draft(draft, rows.draft_to_row(draft, batch=batch, lane=lane))
         self._drafts[draft.item_id] = (number, batch)
         self._counts[batch, "waiting"] += 1
         for waits in unmet:
             step = waits.step
-            self._database.run(sql.ADD_WAIT, (step.batch_id, step.job_id, step.step_id, number, waits.needs.value))
+            self._database.write(sql.ADD_WAIT, (step.batch_id, step.job_id, step.step_id, number, waits.needs.value))
+
+    def _add_draft(self, draft: ItemDraft, row: Row) -> int:
+        number = self._database.insert(sql.ADD_DRAFT, row)
+        if number is None:
+            raise taken(draft, by_key=self._database.row(sql.KEY_TAKEN, (draft.dedupe_key,)) is not None)
+        return number
+
+    def _add_item(self, number: int, item: Item) -> int:
+        return self._inserted(sql.ADD_ITEM, (rows.text_at(item.enqueued_at), number))
+
+    def expect(self, drafts: Sequence[ItemDraft]) -> None:
+        """Hear which drafts are about to come: where each question takes its time, they can be asked at once."""
 
     def _inserted(self, statement: str, values: Row) -> int:
         number = self._database.insert(statement, values)
@@ -267,9 +276,11 @@ class SqlLedger:
         return number
 
     def _batch_no(self, batch_id: BatchId) -> int:
-        row = self._database.row(sql.BATCH_NO, (batch_id,))
-        assert row is not None
-        return int(row[0])
+        if batch_id not in self._batches:
+            row = self._database.row(sql.BATCH_NO, (batch_id,))
+            assert row is not None
+            self._batches[batch_id] = int(row[0])
+        return self._batches[batch_id]
 
     def _lane_no(self, batch: int, draft: ItemDraft) -> int:
         place = (batch, lane_of(draft))
@@ -282,8 +293,8 @@ class SqlLedger:
     def enqueue(self, item: Item, event: Event) -> None:
         """Give a draft its record."""
         number, batch = self._drafts[item.item_id]
-        self._database.run(sql.DROP_WAITS_OF, (number,))
-        seq = self._inserted(sql.ADD_ITEM, (rows.text_at(item.enqueued_at), number))
+        self._database.write(sql.DROP_WAITS_OF, (number,))
+        seq = self._add_item(number, item)
         self._counts[batch, "waiting"] -= 1
         self._counts[batch, item.status.value] += 1
         self._events.append(self._event_row(seq, event, None, item))
@@ -303,7 +314,14 @@ class SqlLedger:
         where = (step.batch_id, step.job_id, step.step_id)
         free = []
         for waiter in waiters:
-            self._database.run(sql.DROP_WAIT, (*where, waiter.number, waiter.needs.value))
+            self._database.write(sql.DROP_WAIT, (*where, waiter.number, waiter.needs.value))
             if self._database.row(sql.STILL_WAITS, (waiter.number,)) is None:
                 free.append(self._draft(self._database.row(sql.DRAFT_BY_NO, (waiter.number,))))
         return [draft for draft in free if draft is not None]
+
+
+def taken(draft: ItemDraft, *, by_key: bool) -> UsageError:
+    """Say what of a draft is another one's."""
+    if by_key:
+        return UsageError(f"item {draft.item_id}: its dedupe key {draft.dedupe_key} is taken")
+    return UsageError(f"item {draft.item_id} exists", hint="each item needs a fresh id")

@@ -124,7 +124,11 @@ class SqlStore:
         return answers
 
     def _enqueue_chunk(self, drafts: Sequence[ItemDraft], at: Instant) -> Sequence[Answer]:
-        return self._turn(at, lambda turn: [enqueue_one(turn, draft) for draft in drafts], Reach(admits=True))
+        def work(turn: Turn) -> Sequence[Answer]:
+            turn.ledger.expect(drafts)
+            return [enqueue_one(turn, draft) for draft in drafts]
+
+        return self._turn(at, work, Reach(admits=True))
 
     # the owner's moves
 
@@ -143,7 +147,7 @@ class SqlStore:
         def work(turn: Turn) -> Sequence[tuple[Claimed, tuple[OutboxRow, ...]]]:
             shift = require_shift(turn.ledger.shift(shift_id), shift_id=shift_id, at=turn.at, host=turn.host)
             chosen = sql_choosing.chosen(self._database, shift, limit=limit, at=turn.at, wanted=wanted)
-            free = filter(self._is_free, chosen)
+            free = (item_id for item_id in chosen if self._is_free(turn, item_id))
             return [
                 owning.claim_one(turn, item_id, shift=shift, place=place, begin=begin)
                 for place, item_id in enumerate(free)
@@ -151,9 +155,9 @@ class SqlStore:
 
         return self._turn(at, work, Reach(shift_id=shift_id, claims=True))
 
-    def _is_free(self, item_id: ItemId) -> bool:
+    def _is_free(self, turn: Turn, item_id: ItemId) -> bool:
         """Tell whether nobody else is about to change an item that a claim has chosen."""
-        del item_id
+        del turn, item_id
         return True
 
     def apply(self, changes: Sequence[Change], *, at: Instant, delivered: Sequence[int] = ()) -> Sequence[Answer]:
@@ -349,5 +353,6 @@ def _reach_of(changes: Sequence[Change]) -> Reach:
     """Return what owners' moves touch: a stall may turn into an end where somebody asked for one."""
     return Reach(
         items=tuple(change.guard.item_id for change in changes),
+        requests=tuple(change.guard.request_id for change in changes),
         ends=tuple(change.guard.item_id for change in changes if isinstance(change, Complete | Fail | Stall)),
     )

@@ -127,6 +127,7 @@ class Submitter:
     ) -> tuple[OutboxRow, ...]:
         ledger.promiser = submission_of(number)
         turn = Turn(ledger=ledger, names=self._names, at=self._at)
+        ledger.expect(items)
         for draft in items:
             admit(turn, draft)
         return ledger.promise(files, about=self._batch.batch_id, shift_id=None)

@@ -194,6 +194,9 @@ class Begin:
     attempt: Attempt
     files: tuple[FileDraft, ...] = ()
 
+    def __post_init__(self) -> None:
+        _require_request(self.request_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noticed:
@@ -216,6 +219,9 @@ class Guard:
     claim_token: ClaimToken
     rev: int
     request_id: RequestId
+
+    def __post_init__(self) -> None:
+        _require_request(self.request_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +293,9 @@ class Adoption:
     request_id: RequestId
     facts: Mapping[str, Any] = field(default_factory=dict)  # merged into the attempt's facts
 
+    def __post_init__(self) -> None:
+        _require_request(self.request_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -308,3 +317,8 @@ class Released:
     item: Item
     changed: bool
     rows: tuple[OutboxRow, ...] = ()
+
+
+def _require_request(request_id: RequestId) -> None:
+    if not request_id or not request_id.isprintable():
+        raise ValueError(f"{request_id!r} is not an id of a request: it is empty or not printable")
