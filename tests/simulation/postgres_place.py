@@ -8,14 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 from simulation.breaking import Breaker
 from store.postgres_stage import empty, private_server
 from teamster.kit import CountedNames
 from teamster.settings import StoreLimits
 from teamster.store import Store
-from teamster.store.engine import Row, Values
+from teamster.store.engine import Values
 from teamster.store.postgres import PostgresStore
 from teamster.store.postgres_connection import PostgresDatabase
 from teamster.store.postgres_migration import bring_up_to_date
@@ -57,7 +55,7 @@ class _BreakableDatabase(PostgresDatabase):
         super().__init__(pool, root="root", host="host")
         self._breaker = breaker
 
-    def _send(self, link: PostgresLink, text: bytes, values: Values) -> psycopg.Cursor[Row]:
+    def _send(self, link: PostgresLink, text: bytes, values: Values) -> Any:
         self._breaker.step()
         return super()._send(link, text, values)
 
