@@ -13,18 +13,21 @@ BENCH ?= --quick
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test check fmt bench conformance docs requirements clean
+.PHONY: help venv demo test agents check fmt bench conformance docs requirements faults-store power-cuts clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 venv: $(VENV)/.dev ## Make .venv with all that tests need (again only when a pin changed)
 
 demo: $(VENV)/.$(if $(filter postgres,$(STORE)),dev,base) ## Run the real Codex on a scripted model: no key, no network, under a minute
 	@sh scripts/demo.sh $(STORE)
 
-test: check ## Run every check and every test, as CI does
+test: check agents ## Run every check and every test, as CI does
 	@$(BIN)/pytest -q -n $(JOBS) --maxprocesses 8 --dist worksteal
+
+agents: ## Fetch Claude Code and OpenCode for their tests, where npm is (again only when their lock changed)
+	@sh scripts/agents.sh
 
 check: $(VENV)/.dev ## Check format, lint, types and layers, without running tests
 	@$(PHASE) format $(BIN)/ruff format --check --quiet .
@@ -45,6 +48,14 @@ conformance: $(VENV)/.dev ## Print every requirement with the tests that prove i
 docs: $(VENV)/.dev ## Write what is generated again: docs/states.md, schemas/, the tables of docs/contract-v1.md
 	@$(BIN)/python scripts/states.py
 	@$(BIN)/python scripts/schemas.py
+
+faults-store: $(VENV)/.dev ## Kill a worker of the store COUNT times (1000), and check the store after each
+	@PYTHONPATH=tests:. $(BIN)/python tests/faults/kill_store.py $(COUNT)
+	@PYTHONPATH=tests:. $(BIN)/python tests/faults/kill_store.py $(COUNT) --engine postgres
+
+power-cuts: $(VENV)/.dev ## Cut the power of a disk COUNT times (100), and check what is left: as root
+	@if [ "$$(id -u)" = 0 ]; then PYTHONPATH=tests:. unshare --mount $(BIN)/python tests/faults/power_cuts.py $(COUNT); \
+	else echo "power-cuts: not run, mounting a disk needs root"; fi
 
 requirements: $(VENV)/.uv ## Renew the pins under requirements/ from pyproject.toml
 	@BIN=$(BIN) sh scripts/requirements.sh

@@ -8,8 +8,9 @@ import platform
 import random
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -17,12 +18,22 @@ from typing import Final
 import structlog
 
 from teamster import __version__
-from teamster.agents import LOGIN_FILE, CodexLogin, agents_by_name
+from teamster.agents import (
+    ENTRY_POINT_GROUP,
+    LOGIN_FILE,
+    PROGRAMS,
+    Agent,
+    BrokenAgent,
+    CodexLogin,
+    agents_by_name,
+    plugged_in,
+)
 from teamster.artifacts import CREDENTIALS, DATABASES, WORKSPACES, Credentials, Outbox, Root, open_root
 from teamster.cli import Desk, Rehearsal, Site
 from teamster.kit import Clock, Names, RandomNames, SystemClock
 from teamster.model import HostId, RunnerId, UsageError
 from teamster.operations import (
+    AgentView,
     Configuration,
     Harness,
     Reloading,
@@ -31,6 +42,7 @@ from teamster.operations import (
     configuration,
     defaults_of,
     find_config,
+    list_agents,
     read_config,
     require_root,
 )
@@ -45,9 +57,9 @@ from teamster.process import (
     run_tool,
     spawn_daemon,
 )
-from teamster.rehearsal import start_model
+from teamster.rehearsal import Pointing, start_model
 from teamster.runner import LoginBroker, Logins, renew_by_program
-from teamster.settings import Settings, settings_from
+from teamster.settings import AgentSettings, Settings, settings_from
 from teamster.store import Store, open_postgres, open_sqlite
 from teamster.workspace import Workspaces
 
@@ -100,7 +112,12 @@ class Wiring:
         """Say what holds for a table under a root, or under the rehearsal beside it; open nothing."""
         choice = self._rehearsal_choice(root) if rehearsal else self._choice(root)
         settings = self._settings(slots)
-        return Desk(choice=choice, defaults=defaults_of(settings), names=self.names, agent_env=settings.agent_env)
+        return Desk(
+            choice=choice,
+            defaults=defaults_of(settings, self._agents(settings)[0]),
+            names=self.names,
+            agent_env=settings.agent_env,
+        )
 
     def open(self, root: Path | None, *, slots: int | None = None) -> Site:
         """Open a root to work on; one that isn't there is made."""
@@ -118,6 +135,11 @@ class Wiring:
         require_root(choice)
         return self._site(choice, self._settings())
 
+    def agents(self) -> Sequence[AgentView]:
+        """Look at every agent of this machine; no root is needed."""
+        settings = self._settings()
+        return list_agents(*self._agents(settings), settings)
+
     def rehearse(self, root: Path | None, *, scenario: Path | None, slots: int | None) -> Rehearsal:
         """Open the rehearsal beside a root and start its model, a process of its own."""
         choice = self._rehearsal_choice(root)
@@ -130,24 +152,47 @@ class Wiring:
             codex_login=None,
             key_variable=model.key_variable,
             key=model.key,
+            agents={name: _pointed(model.pointing(name), settings.of(name)) for name in settings.agents},
             agent_env=model.agent_env(settings.agent_env),
         )
         return Rehearsal(site=self._site(choice, settings, slots=slots), model_url=model.base_url)
 
     def _settings(self, slots: int | None = None) -> Settings:
-        """Take what the operator's file and the environment say, and the user's own Codex configuration and login.
+        """Take what the operator's file and the environment say, and the user's own files where there are some.
 
-        A link to a file that isn't there would let Codex make it.
+        A link to a file that isn't there would let an agent make it.
         """
-        home = self.cwd / (self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex")))
         file = read_config(env=self.env, cwd=self.cwd)
         settings = settings_from(self.env, file=file, flags={"slots": slots})
-        configuration, login = home / "config.toml", home / LOGIN_FILE
+        agents, _ = self._agents(settings)
+        given = {name: self._agent_settings(agent, settings) for name, agent in agents.items()}
+        codex = given.pop("codex")
+        home = self.cwd / (self.env.get(CODEX_HOME_VARIABLE) or str(Path(self.env.get("HOME", "/"), ".codex")))
+        login = home / LOGIN_FILE
         return replace(
             settings,
-            codex_configuration=configuration if configuration.is_file() else None,
+            agents=given,
+            codex_configuration=codex.own_files.get("config.toml"),
             codex_login=login if settings.key is None and login.is_file() else None,
         )
+
+    def _agent_settings(self, agent: Agent, settings: Settings) -> AgentSettings:
+        wanted = agent.own_files(self.env) if settings.own_configuration == "yes" else {}
+        own_files = {name: self.cwd / file for name, file in wanted.items() if (self.cwd / file).exists()}
+        for name in agent.key_variables:
+            if key := self.env.get(name, "").strip():
+                return AgentSettings(own_files=own_files, key_variable=name, key=key)
+        return AgentSettings(own_files=own_files)
+
+    def _agents(self, settings: Settings) -> tuple[Mapping[str, Agent], tuple[BrokenAgent, ...]]:
+        """Know every agent: our own, and those that other packages plug in."""
+        plugged, broken = plugged_in(entry_points(group=ENTRY_POINT_GROUP))
+        programs = {
+            name: self.env.get(program.variable) or shutil.which(name, path=self.env.get("PATH")) or name
+            for name, program in PROGRAMS.items()
+        }
+        programs["codex"] = _codex_program(settings, self.env)
+        return agents_by_name(codex_program=programs["codex"], programs=programs, plugged=plugged), broken
 
     def _choice(self, root: Path | None) -> RootChoice:
         return choose_root(root, env=self.env, cwd=self.cwd)
@@ -178,6 +223,7 @@ class Wiring:
         root = open_root(path, names=self.names, clock=self.clock)
         host = host_id()
         git = shutil.which("git", path=self.env.get("PATH"))
+        agents, broken = self._agents(settings)
         codex = _codex_program(settings, self.env)
         return Harness(
             root=root,
@@ -187,7 +233,8 @@ class Wiring:
             host_id=HostId(host),
             runner_id=RunnerId(f"runner-{host}"[:64]),
             identity=own_identity(),
-            agents=agents_by_name(codex_program=codex),
+            agents=agents,
+            broken_agents=broken,
             environment={
                 "teamster_version": __version__,
                 "python": platform.python_version(),
@@ -209,6 +256,19 @@ class Wiring:
             reloading=Reloading(find_config(env=self.env, cwd=self.cwd), lambda: self.configuration(slots=slots)),
             logins=_logins(settings, root, codex_program=codex, clock=self.clock),
         )
+
+
+def _pointed(pointing: Pointing | None, given: AgentSettings) -> AgentSettings:
+    """Point an agent at the scripted model. One that asks no model keeps what it has, but for keys and own files."""
+    if pointing is None:
+        return replace(given, own_files={}, key_variable=None, key=None)
+    return AgentSettings(
+        arguments=pointing.arguments,
+        variables=pointing.env,
+        model=pointing.model,
+        key_variable=pointing.key_variable,
+        key=pointing.key,
+    )
 
 
 def _logins(settings: Settings, root: Root, *, codex_program: str, clock: Clock) -> Logins:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teamster.agents import AgentError, CodexAgent, Reading, Usage
-from teamster.agents.codex_events import (
+from teamster.agents.events import (
     ACTIVITY_CHARACTERS_MAX,
     ERROR_CHARACTERS_MAX,
     ERRORS_MAX,

@@ -103,13 +103,13 @@ def defects() -> dict[str, tuple[Any, str, Callable[..., Any]]]:
     no_owner, require_shift, again = leases.no_owner, leases.require_shift, owning._again
     take, move, requeue = owning._take, owning._move, owning.requeue
 
-    def any_writer(entry: Any, guard: Any, *, at: Instant) -> Any:
-        return no_owner(entry, replace(guard, claim_token=entry.item.claim_token) if entry else guard, at=at)
+    def any_writer(entry: Any, guard: Any, **when: Any) -> Any:
+        return no_owner(entry, replace(guard, claim_token=entry.item.claim_token) if entry else guard, **when)
 
-    def any_rev(entry: Any, guard: Any, *, at: Instant) -> Any:
-        return no_owner(entry, replace(guard, rev=entry.item.rev) if entry else guard, at=at)
+    def any_rev(entry: Any, guard: Any, **when: Any) -> Any:
+        return no_owner(entry, replace(guard, rev=entry.item.rev) if entry else guard, **when)
 
-    def late(shift: Shift, *, at: Instant) -> bool:
+    def late(shift: Shift, *, at: Instant, **_: Any) -> bool:
         return shift.ended_at is not None or at.boot_seconds > shift.expires_boot_seconds
 
     def forgotten(repeat: Any, request: Any) -> Any:
@@ -128,8 +128,8 @@ def defects() -> dict[str, tuple[Any, str, Callable[..., Any]]]:
         del not_before
         requeue(course, turn, actor=actor, not_before=None)
 
-    def any_shift(shift: Any, *, shift_id: Any, at: Instant) -> Any:
-        return shift or require_shift(shift, shift_id=shift_id, at=at)
+    def any_shift(shift: Any, **more: Any) -> Any:
+        return shift or require_shift(shift, **more)
 
     def anybody_lost(entry: Any, **_: Any) -> LeaseLost | None:
         return None if entry else LeaseLost("no such item")

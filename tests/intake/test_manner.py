@@ -120,7 +120,7 @@ def test_agent_and_command_are_inherited_together(
 @pytest.mark.parametrize(
     ("said", "field", "fact"),
     [
-        ({"agent": "codxe"}, "agent", "'codxe' is none of codex, command"),
+        ({"agent": "codxe"}, "agent", "'codxe' is none of codex, claude, opencode, command"),
         ({"agent": "command"}, "command", "it is missing"),
         ({"command": []}, "command", "it names no program"),
         ({"command": [""]}, "command", "it names no program"),

@@ -197,7 +197,6 @@ def test_keys_of_ones_own_are_left_alone(tmp_path: Path) -> None:
     [
         (table(workspace_policy={"mode": "isolated"}), "workspace_policy.mode", "isolated workspaces"),
         (table(retries={"mode": "resume_last_attempt"}), "retries.mode", "retries that resume"),
-        (table({"agent": "claude"}), "jobs[0].steps[0].agent", "Claude Code"),
         (
             table({"step_id": "a"}, {"resume_from": {"step_id": "a", "selector": "run_id", "run_id": "r"}}),
             "jobs[0].steps[1].resume_from.selector",

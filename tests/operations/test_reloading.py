@@ -64,7 +64,7 @@ def test_the_last_good_one_holds_and_the_problem_is_told_once(desk: Desk, capsys
     """A slip of the hand must not stop two hundred agents."""
     assert desk.say("slots = 5000\n") is None
     assert desk.look() is None
-    told = capsys.readouterr().out
+    told = "".join(capsys.readouterr())
     assert desk.say("slots = 4\n") == replace(desk.settings, slots=4)
 
     assert told.count("the last good settings hold") == 1
@@ -76,7 +76,7 @@ def test_what_can_not_change_now_waits_and_is_told(desk: Desk, capsys: pytest.Ca
     changed = desk.say("slots = 3\nshift_ttl_seconds = 60\n")
 
     assert changed is None
-    assert "taken at the next start" in capsys.readouterr().out
+    assert "taken at the next start" in "".join(capsys.readouterr())
 
 
 def test_a_file_that_comes_or_goes_counts(desk: Desk) -> None:

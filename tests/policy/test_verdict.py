@@ -110,6 +110,24 @@ ROWS: Final = (
     row("a signal that is not ours ended it", A.FAILED, F.KILLED, replace(CODEX, outcome=Signalled(9))),
     row("it wrote more than it may", A.FAILED, F.AGENT_FAILED, replace(CODEX, outcome=OutputLimit(1024))),
     row(
+        "its time was over without a first event, and it complained: a quota is used up",
+        A.FAILED,
+        F.QUOTA,
+        replace(HUNG, outcome=TimedOut(60.0), events=0, complaint="x", complaint_class=F.QUOTA),
+    ),
+    row(
+        "its time was over without a first event, and it complained: the key is missing or refused",
+        A.FAILED,
+        F.AUTH,
+        replace(HUNG, outcome=TimedOut(60.0), events=0, complaint="x", complaint_class=F.AUTH),
+    ),
+    row(
+        "its time was over without a first event, and it complained: the network or the service failed",
+        A.FAILED,
+        F.NETWORK,
+        replace(HUNG, outcome=TimedOut(60.0), events=0, complaint="x", complaint_class=F.NETWORK),
+    ),
+    row(
         "its time was over without a first event",
         A.FAILED,
         F.NO_FIRST_EVENT,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.test_login import token
 from runner.codex_words import codex_did
 from runner.parts import step
 from runner.scene import Scene
@@ -72,9 +73,9 @@ class Account:
         return content
 
     @staticmethod
-    def content(held: str, renewed_at: datetime, *, account: str = "me") -> bytes:
+    def content(held: str, renewed_at: datetime, *, account: str = "me", access: str | None = None) -> bytes:
         """Write a login as Codex would."""
-        tokens = {"access_token": f"access-{held}-of-me", "refresh_token": held, "account_id": account}
+        tokens = {"access_token": access or f"access-{held}-of-me", "refresh_token": held, "account_id": account}
         return json.dumps({"tokens": tokens, "last_refresh": iso(renewed_at)}).encode()
 
     def renew_copy(self, copy: Path, *, number: int) -> None:
@@ -136,6 +137,19 @@ class TestLending:
         account.clock.advance(301)
         account.broker.lend(OTHER)
         assert account.renewals == ["R0"]
+
+    def test_one_that_has_expired_and_can_not_be_renewed_is_refused_at_once(self, account: Account) -> None:
+        """Five hundred attempts would each wait for a service that does not answer."""
+        expired = token(account.now - timedelta(hours=1))
+        account.source.parent.mkdir()
+        account.source.write_bytes(account.content("R0", account.now, access=expired))
+        account.answers = False
+
+        for run in (RUN, OTHER):
+            with pytest.raises(WorldError, match="has expired and can't be renewed"):
+                account.broker.lend(run)
+        assert account.renewals == ["R0"]
+        assert account.broker.lent() == ()
 
     def test_what_a_death_left_in_the_middle_of_a_renewal_is_used(self, account: Account) -> None:
         """The service has renewed it, and the file was not replaced yet: the old token is used up."""

@@ -74,7 +74,12 @@ class TestFollowed:
         assert ended.status is AttemptStatus.SUCCEEDED
         item = scene.item()
         assert item.status is S.SUCCEEDED
-        assert item.result == {"run_id": attempt.run_id, "attempt_dir": f"{attempt.directory}/", "summary": "all good"}
+        assert item.result == {
+            "run_id": attempt.run_id,
+            "attempt_dir": f"{attempt.directory}/",
+            "summary": "all good",
+            "usage": None,
+        }
         final = scene.json(attempt, AttemptFile.STATE)
         assert (final["status"], final["exit_code"], final["ended_at"]) == ("succeeded", 0, iso(scene.now.wall))
         assert scene.json(attempt, AttemptFile.FINAL)["summary"] == "all good"

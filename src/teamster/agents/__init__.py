@@ -3,34 +3,38 @@
 May touch nothing: builds commands, reads lines. Must not start a program or open a file.
 """
 
-from collections.abc import Mapping
-
+from teamster.agents.claude import ClaudeAgent
 from teamster.agents.codex import KEY_VARIABLE as CODEX_KEY_VARIABLE
 from teamster.agents.codex import CodexAgent
 from teamster.agents.command import CommandAgent
+from teamster.agents.events import classify
+from teamster.agents.known import ENTRY_POINT_GROUP, PROGRAMS, BrokenAgent, Program, agents_by_name, plugged_in
 from teamster.agents.login import LOGIN_FILE, CodexLogin, Login
+from teamster.agents.opencode import OpenCodeAgent
 from teamster.agents.protocol import Agent, Decoder, Plan, Reading, Request, Usage
 from teamster.policy import AgentError
 
 __all__ = [
     "CODEX_KEY_VARIABLE",
+    "ENTRY_POINT_GROUP",
     "LOGIN_FILE",
+    "PROGRAMS",
     "Agent",
     "AgentError",
+    "BrokenAgent",
+    "ClaudeAgent",
     "CodexAgent",
     "CodexLogin",
     "CommandAgent",
     "Decoder",
     "Login",
+    "OpenCodeAgent",
     "Plan",
+    "Program",
     "Reading",
     "Request",
     "Usage",
     "agents_by_name",
+    "classify",
+    "plugged_in",
 ]
-
-
-def agents_by_name(*, codex_program: str) -> Mapping[str, Agent]:
-    """Return every agent by the name that a table calls it."""
-    agents: tuple[Agent, ...] = (CodexAgent(codex_program), CommandAgent())
-    return {agent.name: agent for agent in agents}

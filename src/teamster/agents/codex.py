@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
-from uuid import UUID
 
-from teamster.agents.codex_events import CodexDecoder
-from teamster.agents.environment import identity, passed
-from teamster.agents.protocol import Decoder, Plan, Reading, Request
+from teamster.agents.codex_events import CodexDecoder, rollout_usage
+from teamster.agents.environment import added, identity, passed
+from teamster.agents.flags import names_flag, read_version
+from teamster.agents.protocol import Decoder, Plan, Reading, Request, Usage
+from teamster.agents.thread_ids import is_uuid
 from teamster.kit import document
 from teamster.model import APPROVAL_POLICIES, SANDBOXES
 
 EFFORT_PATTERN: Final = re.compile(r"[a-z]{1,16}")
 KEY_VARIABLE: Final = "CODEX_API_KEY"
+CONFIGURATION: Final = "config.toml"
 LAST_MESSAGE_FILE: Final = "last_message.txt"
 PROMPT_FILE: Final = "prompt.md"
 SCHEMA_FILE: Final = "schema.json"
@@ -35,7 +38,6 @@ _UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _SESSION_FILE: Final = re.compile(
     rf"sessions/(?:[^/]+/)*rollout-[^/]*-(?P<thread>{_UUID})(?:_(?P<segment>{_UUID}))?\.jsonl(?:\.zst)?"
 )
-_VERSION: Final = re.compile(r"\d+\.\d+\.\d+[0-9A-Za-z.+-]*")
 
 
 class CodexAgent:
@@ -45,9 +47,22 @@ class CodexAgent:
     sessions = True
     announces_end = True
     requires_report = True
+    counts_thread = True
+    key_variables = (KEY_VARIABLE, "OPENAI_API_KEY")
+    tested_versions = ("0.163.0",)
 
     def __init__(self, program: str) -> None:
         self._program = program
+
+    def own_files(self, env: Mapping[str, str]) -> Mapping[str, Path]:
+        """Say where the user's own configuration may lie."""
+        home = Path(env.get("CODEX_HOME") or Path(env.get("HOME", "/"), ".codex"))
+        return {CONFIGURATION: home / CONFIGURATION}
+
+    def needed_programs(self, sandbox: str) -> tuple[str, ...]:
+        """Nothing: it brings its own sandbox."""
+        del sandbox
+        return ()
 
     def plan(self, request: Request) -> Plan:
         """Say how to start a fresh thread, or to resume one by its id.
@@ -104,14 +119,16 @@ class CodexAgent:
         except (ValueError, RecursionError):
             return None
         match value:
-            case {"type": "session_meta", "payload": {"history_base": {"thread_id": str(parent)}}} if is_thread_id(
-                parent
-            ):
+            case {"type": "session_meta", "payload": {"history_base": {"thread_id": str(parent)}}} if is_uuid(parent):
                 return parent
-            case {"type": "session_meta", "payload": {"forked_from_id": str(parent)}} if is_thread_id(parent):
+            case {"type": "session_meta", "payload": {"forked_from_id": str(parent)}} if is_uuid(parent):
                 return parent
             case _:
                 return None
+
+    def session_usage(self, lines: Iterable[bytes]) -> Usage | None:
+        """Read the newest count of tokens from a rollout: that of the whole thread."""
+        return rollout_usage(lines)
 
     @property
     def help_argvs(self) -> tuple[tuple[str, ...], ...]:
@@ -121,8 +138,8 @@ class CodexAgent:
     def check_help(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Return the flags that its own help doesn't name."""
         exec_text, resume_text = texts
-        missing = [f"exec {flag}" for flag in _EXEC_FLAGS if not _names(exec_text, flag)]
-        missing += [f"exec resume {flag}" for flag in _SHARED_FLAGS if not _names(resume_text, flag)]
+        missing = [f"exec {flag}" for flag in _EXEC_FLAGS if not names_flag(exec_text, flag)]
+        missing += [f"exec resume {flag}" for flag in _SHARED_FLAGS if not names_flag(resume_text, flag)]
         if not re.search(r"^\s+resume\s", exec_text, re.MULTILINE):
             missing.append("exec resume")
         return tuple(missing)
@@ -134,20 +151,11 @@ class CodexAgent:
 
     def parse_version(self, text: str) -> str | None:
         """Read `codex-cli 0.163.0`."""
-        found = _VERSION.search(text)
-        return found[0] if found else None
-
-
-def is_thread_id(text: str) -> bool:
-    """Tell whether a text is a UUID as Codex writes it: anything else it would take for a thread's name."""
-    try:
-        return str(UUID(text)) == text
-    except ValueError:
-        return False
+        return read_version(text)
 
 
 def _check(request: Request) -> None:
-    if request.session is not None and not is_thread_id(request.session):
+    if request.session is not None and not is_uuid(request.session):
         raise ValueError(f"{request.session!r:.80} is not a thread id of Codex, which is a UUID in lower case")
     if not request.prompt.strip():
         raise ValueError("Codex refuses a blank prompt")
@@ -209,12 +217,9 @@ def _environment(request: Request) -> dict[str, str]:
         # A database that comes along with a copied home makes a resume write into the home that it was copied from.
         "CODEX_SQLITE_HOME": str(request.scratch / "sqlite"),
         "TMPDIR": str(request.scratch / "tmp"),
+        **added(request),
     }
     if request.key is not None and request.key_variable is not None:
         # Its own provider reads KEY_VARIABLE alone, and ignores even OPENAI_API_KEY; a configured one names its own.
         env |= {KEY_VARIABLE: request.key, request.key_variable: request.key}
     return env
-
-
-def _names(text: str, flag: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text) is not None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
-from teamster.agents.environment import identity, passed
-from teamster.agents.protocol import Decoder, Plan, Reading, Request
+from teamster.agents.environment import added, identity, passed
+from teamster.agents.protocol import Decoder, Plan, Reading, Request, Usage
 from teamster.kit import one_line
 from teamster.model import REPORT_STATUSES, AgentChoice
 
@@ -28,8 +29,21 @@ class CommandAgent:
     sessions = False
     announces_end = False
     requires_report = False
+    counts_thread = False
+    key_variables = ("CODEX_API_KEY", "OPENAI_API_KEY")
+    tested_versions: tuple[str, ...] = ()
     help_argvs: tuple[tuple[str, ...], ...] = ()
     version_argv: tuple[str, ...] | None = None
+
+    def own_files(self, env: Mapping[str, str]) -> Mapping[str, Path]:
+        """Nothing is known of an unknown program."""
+        del env
+        return {}
+
+    def needed_programs(self, sandbox: str) -> tuple[str, ...]:
+        """Nothing: it runs without any sandbox."""
+        del sandbox
+        return ()
 
     def plan(self, request: Request) -> Plan:
         """Fill the placeholders of the template.
@@ -42,7 +56,7 @@ class CommandAgent:
         values = _placeholders(request)
         return Plan(
             argv=AgentChoice(agent="command", command=request.command).argv(values),
-            env={**passed(request.base_env), **_key(request), **_own_variables(request, values)},
+            env={**passed(request.base_env), **_key(request), **_own_variables(request, values), **added(request)},
             folders=(),
             files=((PROMPT_FILE, request.prompt.encode()),),
             stdin_file=None,
@@ -73,6 +87,11 @@ class CommandAgent:
     def session_parent(self, first_line: bytes) -> str | None:
         """Nothing: this agent has no sessions."""
         del first_line
+        return None
+
+    def session_usage(self, lines: Iterable[bytes]) -> Usage | None:
+        """Nothing: this agent has no sessions."""
+        del lines
         return None
 
     def check_help(self, texts: Sequence[str]) -> tuple[str, ...]:

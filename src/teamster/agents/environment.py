@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from string import Template
 
 from teamster.agents.protocol import Request
 from teamster.settings import is_passed
@@ -21,3 +22,9 @@ def identity(request: Request) -> dict[str, str]:
         "TEAMSTER_STEP_ID": request.step_id,
         "TEAMSTER_ATTEMPT": str(request.attempt),
     }
+
+
+def added(request: Request) -> dict[str, str]:
+    """Return the variables that were asked for, each with the attempt's own names filled in."""
+    own = identity(request)
+    return {name: Template(value).safe_substitute(own) for name, value in request.variables.items()}

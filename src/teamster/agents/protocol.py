@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +17,9 @@ class Request:
     `home` is the attempt's own session store. `scratch` is a private folder outside the runs store, gone after the
     end. `staging` takes the agent's own last message. `session` is the thread to resume. `command` is the template
     of a `command` agent. `base_env` is the user's environment, of which little passes. `key` reaches the agent as
-    `key_variable`, and not the agent's tools. `extra_arguments` stand before ours, so that ours win.
+    `key_variable`, and not the agent's tools where it can be helped. `extra_arguments` stand before ours, so that ours
+    win. `variables` are added to its environment; in them `${TEAMSTER_JOB_ID}` and its kin stand for the attempt's own.
+    `linked` are the names, relative to the home, under which the user's own files lie there.
     """
 
     prompt: str
@@ -40,6 +42,8 @@ class Request:
     session: str | None = None
     command: tuple[str, ...] = ()
     extra_arguments: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    linked: frozenset[str] = frozenset()
     key_variable: str | None = None
     key: str | None = field(default=None, repr=False)
     base_env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -63,7 +67,7 @@ class Plan:
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(repr=False)
     folders: tuple[str, ...]
-    files: tuple[tuple[str, bytes], ...]
+    files: tuple[tuple[str, bytes], ...] = field(repr=False)
     stdin_file: str | None
     staged_report: str
 
@@ -81,15 +85,37 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The tokens of a thread so far. `cached` is a part of `input`, `reasoning` of `output`.
+    """The tokens of an attempt so far, or of its whole thread. `cached` is a part of `input`, `reasoning` of `output`.
 
-    Codex counts on where a thread is resumed: an attempt's own share is what its base had less.
+    `cost_usd` is what the program itself says that it cost; None where it doesn't say.
     """
 
     input: int
     cached: int
     output: int
     reasoning: int
+    cost_usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return both together."""
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return Usage(
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            output=self.output + other.output,
+            reasoning=self.reasoning + other.reasoning,
+            cost_usd=sum(costs) if costs else None,
+        )
+
+    def since(self, base: Usage) -> Usage:
+        """Return what came after a base; never less than nothing, since a program may count anew."""
+        return Usage(
+            input=max(0, self.input - base.input),
+            cached=max(0, self.cached - base.cached),
+            output=max(0, self.output - base.output),
+            reasoning=max(0, self.reasoning - base.reasoning),
+            cost_usd=self.cost_usd,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +172,29 @@ class Agent(Protocol):
         """Without a report nobody knows whether it did its work."""
         ...
 
+    @property
+    def counts_thread(self) -> bool:
+        """The usage that it states is that of the whole thread, its base included."""
+        ...
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The variables in which its key may stand, the first that is set wins; none where it needs no key."""
+        ...
+
+    @property
+    def tested_versions(self) -> tuple[str, ...]:
+        """The versions on which the tests of this adapter passed."""
+        ...
+
+    def own_files(self, env: Mapping[str, str]) -> Mapping[str, Path]:
+        """Say where the user's own set-up may lie, by the names under which a private home links to it."""
+        ...
+
+    def needed_programs(self, sandbox: str) -> tuple[str, ...]:
+        """Return the programs that must be on the PATH beside its own, where a sandbox needs some."""
+        ...
+
     def plan(self, request: Request) -> Plan:
         """Say how to start an attempt.
 
@@ -175,6 +224,10 @@ class Agent(Protocol):
 
     def session_parent(self, first_line: bytes) -> str | None:
         """Read a session file's first line (decompressed): where the history before it stands, None if nowhere."""
+        ...
+
+    def session_usage(self, lines: Iterable[bytes]) -> Usage | None:
+        """Read a session file's lines for what a run had used that was ended before it could say so."""
         ...
 
     @property

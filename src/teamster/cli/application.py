@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -11,7 +11,7 @@ import typer
 
 from teamster.kit import Names
 from teamster.model import TableDefaults
-from teamster.operations import Configuration, Harness, RootChoice
+from teamster.operations import AgentView, Configuration, Harness, RootChoice
 
 RootOption = Annotated[
     Path | None,
@@ -76,6 +76,10 @@ class Application(Protocol):
 
     def look(self, root: Path | None) -> Site:
         """Open a root to look at; one that isn't there is refused."""
+        ...
+
+    def agents(self) -> Sequence[AgentView]:
+        """Look at every agent of this machine; no root is needed."""
         ...
 
     def rehearse(self, root: Path | None, *, scenario: Path | None, slots: int | None) -> Rehearsal:

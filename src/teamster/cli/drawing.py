@@ -14,7 +14,7 @@ from teamster.cli.application import Site
 from teamster.cli.console import counted, styled
 from teamster.kit import one_line
 from teamster.model import StepStatus
-from teamster.views import BatchRow, Scoreboard, StepRow
+from teamster.views import BatchRow, Scoreboard, StepRow, in_words
 
 NOTE_CHARACTERS_MAX: Final = 300
 GOAL_CHARACTERS_MIN: Final = 20  # a goal that is cut shorter says nothing
@@ -55,6 +55,8 @@ def draw_scoreboard(console: Console, board: Scoreboard, *, all_steps: bool, opt
     """
     total = f"{counted(board.jobs_total, 'job')}, {counted(board.steps_total, 'step')}"
     console.print(f"[bold]{board.batch_id}[/]  {total}: {_styled_counts(board.counts)}")
+    if words := in_words(board.usage):
+        console.print(f"used: {words}", style="dim", highlight=False)
     rows = board.steps
     if not all_steps and len(rows) > ROWS_SHOWN_MAX:
         rows = tuple(row for row in rows if row.status not in {StepStatus.SUCCEEDED, StepStatus.BLOCKED})

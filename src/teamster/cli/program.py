@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from teamster import __version__
+from teamster.cli.agents import agents
 from teamster.cli.application import Application
 from teamster.cli.cancel import cancel
 from teamster.cli.config import config
@@ -38,6 +39,7 @@ _VERBS = (
     (status, "status", LOOK_PANEL),
     (show, "show", LOOK_PANEL),
     (logs, "logs", LOOK_PANEL),
+    (agents, "agents", LOOK_PANEL),
     (verify, "verify", LOOK_PANEL),
     (config, "config", LOOK_PANEL),
     (cancel, "cancel", STEER_PANEL),

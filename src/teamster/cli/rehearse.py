@@ -13,7 +13,7 @@ from teamster.cli.serve import serve
 from teamster.cli.tables import agents_of, read
 from teamster.cli.working import work_on_batch
 from teamster.model import UsageError
-from teamster.operations import check_agents, check_programs, rehearsed, straight
+from teamster.operations import check_agents, check_programs, rehearsed, sandboxes_of, straight
 from teamster.rehearsal import idle_rules, read_scenario
 
 
@@ -21,7 +21,7 @@ def rehearse(
     context: typer.Context,
     *,
     table: Annotated[
-        Path | None, typer.Argument(metavar="[TABLE]", help="A launch table: YAML, JSON or TOML.", show_default=False)
+        Path | None, typer.Argument(metavar="[TABLE]", help="A launch table, YAML, JSON or TOML.", show_default=False)
     ] = None,
     scenario: Annotated[
         Path | None,
@@ -58,7 +58,7 @@ def rehearse(
         err().print(f"[yellow]warning:[/] {plain(f'{path}: {warning}')}", soft_wrap=True)
     rehearsal = application.rehearse(root, scenario=path, slots=slots)
     site = rehearsal.site
-    versions = check_agents(site.harness, agents_of(wanted))
+    versions = check_agents(site.harness, agents_of(wanted), sandboxes=sandboxes_of(wanted))
     submitted = rehearsed(site.harness, wanted)
     if not submitted.created and not json:
         err().print(f"going on with rehearsal {submitted.batch_id}", style="dim")

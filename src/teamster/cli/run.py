@@ -12,7 +12,7 @@ from teamster.cli.console import err, say_root
 from teamster.cli.tables import NewOption, TableArgument, agents_of, read, read_prompt
 from teamster.cli.working import work_on_batch
 from teamster.model import Table, UsageError
-from teamster.operations import check_agents, check_programs, submit
+from teamster.operations import check_agents, check_programs, sandboxes_of, submit
 
 
 def run(
@@ -37,7 +37,7 @@ def run(
     wanted = _wanted(desk, application.cwd, table, prompt, directory, new=new)
     check_programs(wanted, desk.agent_env)
     site = application.open(root, slots=slots)
-    versions = check_agents(site.harness, agents_of(wanted))
+    versions = check_agents(site.harness, agents_of(wanted), sandboxes=sandboxes_of(wanted))
     submitted = submit(site.harness, wanted, new=new or prompt is not None)
     if not submitted.created and not json:
         err().print(f"going on with batch {submitted.batch_id}", style="dim")

@@ -13,7 +13,7 @@ from teamster.cli.console import counted, out, print_json, say_root, styled
 from teamster.cli.drawing import draw_scoreboard
 from teamster.cli.steps import attempt_named
 from teamster.kit import one_line, printable
-from teamster.views import AttemptView, StepView, find_batch, scoreboard, show_attempt, step_of
+from teamster.views import AttemptView, StepView, find_batch, in_words, scoreboard, show_attempt, step_of
 
 TEXT_LINES_MAX: Final = 60
 REASON_CHARACTERS_MAX: Final = 160
@@ -72,6 +72,7 @@ def _draw(console: Console, view: AttemptView, option: str) -> None:
         "started": state.get("started_at"),
         "ended": state.get("ended_at"),
         "thread": state.get("codex_thread_id"),
+        "usage": in_words(state.get("usage")),
         "resumed from": meta.get("parent_run_id"),
         "agent": " ".join(str(meta.get("environment", {}).get(name) or "") for name in ("agent", "agent_version")),
         "works in": meta.get("environment", {}).get("working_directory"),

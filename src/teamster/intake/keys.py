@@ -16,10 +16,6 @@ VOWELS: Final = "aeiou"
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {level: tuple(shapes) for level, shapes in SHAPES.items()}
 
 LATER_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
-    "agent": {
-        "claude": "Claude Code, in a later version",
-        "opencode": "OpenCode, in a later version",
-    },
     "workspace_policy.mode": {
         "isolated": "isolated workspaces, in a later version: until then give each job a directory of its own",
     },

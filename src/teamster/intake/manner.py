@@ -13,7 +13,6 @@ from teamster.intake.parsed import FieldPath
 from teamster.intake.rows import as_argument
 from teamster.intake.shapes import INHERITED
 from teamster.model import (
-    AGENT_NAMES,
     APPROVAL_POLICIES,
     ID_RULE,
     PLACEHOLDERS,
@@ -58,6 +57,7 @@ class Manner:
     """What holds at one level. Folders are as written: what they are relative to is known at the job."""
 
     agent: AgentName
+    agents: tuple[AgentName, ...]
     command: tuple[str, ...]
     policy: ExecutionPolicy
     timeout_seconds: float
@@ -71,6 +71,7 @@ def outermost(defaults: TableDefaults) -> Manner:
     """Return what the settings say."""
     return Manner(
         agent=defaults.agent.agent,
+        agents=defaults.agents,
         command=defaults.agent.command,
         policy=defaults.policy,
         timeout_seconds=float(defaults.timeout_seconds),
@@ -87,6 +88,7 @@ def within(outer: Manner, fields: Fields, limits: Limits) -> Manner:
     _workspace(fields)
     return Manner(
         agent=agent,
+        agents=outer.agents,
         command=command,
         policy=policy,
         folders_path=folders_path,
@@ -98,7 +100,7 @@ def within(outer: Manner, fields: Fields, limits: Limits) -> Manner:
 
 
 def _agent(fields: Fields, outer: Manner, limits: Limits) -> tuple[AgentName, tuple[str, ...]]:
-    name = cast("AgentName | None", choose(fields, "agent", AGENT_NAMES, later="agent"))
+    name = fields.choice("agent", outer.agents)
     if not fields.has("command"):
         return name or outer.agent, outer.command
     if name is not None and name != "command":

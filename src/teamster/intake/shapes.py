@@ -97,7 +97,10 @@ _LABELED: Final[Shapes] = {
 }
 # These may stand on the table, a job or a step; the innermost wins.
 INHERITED: Final[Shapes] = {
-    "agent": _choice("who does the step; see Agents", AGENT_NAMES, "codex"),
+    "agent": {  # editors offer the names that they see; agents that are plugged in have others
+        **_either("who does the step; see Agents", {"enum": list(AGENT_NAMES)}, {"type": "string", "pattern": ID}),
+        "default": "codex",
+    },
     "command": {
         **_texts(
             "a program and its arguments; it implies `agent: command`",

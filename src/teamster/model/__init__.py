@@ -4,6 +4,7 @@ May touch nothing. Must not read the clock, log, or import a room that acts.
 """
 
 from teamster.model.agent import (
+    AGENT_NAME_PATTERN,
     AGENT_NAMES,
     APPROVAL_POLICIES,
     PLACEHOLDERS,
@@ -114,6 +115,7 @@ from teamster.model.wanted import RETENTION_DAYS, ExpectedArtifact, RetentionPol
 
 __all__ = [
     "AGENT_NAMES",
+    "AGENT_NAME_PATTERN",
     "APPROVAL_POLICIES",
     "ARTIFACT_KINDS",
     "ATTEMPT_MOVES",

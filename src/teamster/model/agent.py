@@ -9,11 +9,14 @@ from typing import Final, Literal
 
 from teamster.model.record import JsonObject
 
-AgentName = Literal["codex", "command"]
+AgentName = str
 Sandbox = Literal["read-only", "workspace-write", "danger-full-access"]
 ApprovalPolicy = Literal["on-failure", "on-request", "never"]
 
-AGENT_NAMES: Final[tuple[AgentName, ...]] = ("codex", "command")
+AGENT_NAMES: Final[tuple[AgentName, ...]] = ("codex", "claude", "opencode", "command")
+"""Those that come with this package; others are plugged in, and wiring knows them."""
+
+AGENT_NAME_PATTERN: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 SANDBOXES: Final[tuple[Sandbox, ...]] = ("read-only", "workspace-write", "danger-full-access")
 # Codex once had `untrusted` too; 0.163.0 refuses to start with it.
 APPROVAL_POLICIES: Final[tuple[ApprovalPolicy, ...]] = ("on-failure", "on-request", "never")
@@ -38,6 +41,8 @@ class AgentChoice:
     command: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not AGENT_NAME_PATTERN.fullmatch(self.agent):
+            raise ValueError(f"{self.agent!r:.60} can't be the name of an agent")
         if bool(self.command) != (self.agent == "command"):
             raise ValueError(f"agent {self.agent}: an argv goes with `command` and with no other")
         for name in unknown_placeholders(self.command):

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any, Final, Literal
 
 from teamster.kit import digest, sha256
-from teamster.model.agent import AgentChoice, ExecutionPolicy
+from teamster.model.agent import AGENT_NAMES, AgentChoice, AgentName, ExecutionPolicy
 from teamster.model.dependency import Dependency, ResumeFrom, dependencies_of
 from teamster.model.ids import ID_RULE, BatchId, JobId, StepId, is_id
 from teamster.model.record import JsonObject
@@ -281,9 +281,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDefaults:
-    """What holds for a step where its table, job and step say nothing."""
+    """What holds for a step where its table, job and step say nothing. `agents` are all that a table may name."""
 
     agent: AgentChoice = field(default_factory=AgentChoice)
+    agents: tuple[AgentName, ...] = AGENT_NAMES
     policy: ExecutionPolicy = field(default_factory=ExecutionPolicy)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     timeout_seconds: float = 3600.0

@@ -4,7 +4,7 @@ May touch store, artifacts and the rooms that act, through their doors. Must not
 """
 
 from teamster.operations.admission import Admission
-from teamster.operations.agents import check_agents, check_programs
+from teamster.operations.agents import AgentView, check_agents, check_programs, list_agents, sandboxes_of
 from teamster.operations.cancel import cancel
 from teamster.operations.config import Configuration, configuration, find_config, read_config
 from teamster.operations.control import Control
@@ -21,6 +21,7 @@ from teamster.operations.work import Worked, work
 
 __all__ = [
     "Admission",
+    "AgentView",
     "Configuration",
     "Control",
     "Harness",
@@ -38,10 +39,12 @@ __all__ = [
     "defaults_of",
     "find_config",
     "init",
+    "list_agents",
     "read_config",
     "rehearsed",
     "require_root",
     "retry",
+    "sandboxes_of",
     "serve_scenario",
     "straight",
     "submit",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from teamster.agents import Agent
+from teamster.agents import Agent, BrokenAgent
 from teamster.artifacts import Outbox, Root
 from teamster.kit import Clock, Names
 from teamster.model import ExecutionPolicy, HostId, ProcessIdentity, RetryPolicy, RunnerId, TableDefaults
@@ -41,11 +41,12 @@ class Harness:
     jitter: Callable[[], float]
     reloading: Reloading
     logins: Logins = field(default_factory=Logins)
+    broken_agents: tuple[BrokenAgent, ...] = ()
 
     @property
     def defaults(self) -> TableDefaults:
         """What holds for a step where its table says nothing."""
-        return defaults_of(self.settings)
+        return defaults_of(self.settings, self.agents)
 
 
 @dataclass(slots=True)
@@ -77,9 +78,10 @@ class Opened:
             self.store.close()
 
 
-def defaults_of(settings: Settings) -> TableDefaults:
+def defaults_of(settings: Settings, agents: Iterable[str]) -> TableDefaults:
     """Return what holds for a step where its table says nothing."""
     return TableDefaults(
+        agents=tuple(agents),
         policy=ExecutionPolicy(sandbox=settings.sandbox, approval_policy=settings.approval_policy),
         retry=RetryPolicy(attempts_max=settings.attempts_max),
         timeout_seconds=settings.step_timeout_seconds,

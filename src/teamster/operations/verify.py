@@ -49,7 +49,7 @@ def _look(harness: Harness, store: Store) -> Report:
     agreement = Agreement.begin(harness.root)
     promised = {row.path: row.content for row in store.outbox(limit=ROWS_MAX)}
     live = frozenset(_live(store))
-    secrets = harness.logins.secrets() if harness.settings.key is None else (harness.settings.key.encode(),)
+    secrets = (*harness.settings.keys, *(harness.logins.secrets() if harness.settings.key is None else ()))
     report = verify_files(harness.root, promised=promised, live=live, secrets=secrets)
     found = sorted({*report.findings, *agreement.findings(store, promised)})
     return replace(report, findings=tuple(found))

@@ -22,6 +22,8 @@ from teamster.policy.failure import TREATMENTS, AgentError, FailureClass, Termin
 from teamster.policy.report import Report
 
 REASON_CHARACTERS_MAX: Final = 400
+# Some programs wait for a quota without an event, and say so in their log alone.
+_TELLING: Final = frozenset({FailureClass.QUOTA, FailureClass.AUTH, FailureClass.NETWORK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +31,9 @@ class Facts:
     """All that is known about an attempt whose tree was seen empty.
 
     `announces_end` and `requires_report` are what its agent promises. `source_digest_kept` is None where nothing
-    was resumed. `report` is None where the agent wrote none. `complaint` is the last line of its standard error.
-    `artifacts_missing` says of each expected artifact that is not there what is wrong with it.
+    was resumed. `report` is None where the agent wrote none. `complaint` is the last line of its standard error, and
+    `complaint_class` what that line is plain about. `artifacts_missing` says of each expected artifact that is not
+    there what is wrong with it.
     """
 
     outcome: Outcome
@@ -47,6 +50,7 @@ class Facts:
     evidence_lost: bool = False
     complaint: str = ""
     artifacts_missing: tuple[str, ...] = ()
+    complaint_class: FailureClass = FailureClass.AGENT_FAILED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +145,8 @@ def _interruption(facts: Facts) -> Verdict | None:
 
 def _ended_by_us(outcome: TimedOut | Stopped | Orphaned, facts: Facts) -> Verdict:
     match outcome:
+        case TimedOut(seconds) if facts.announces_end and facts.events == 0 and facts.complaint_class in _TELLING:
+            return _fail(facts.complaint_class, f"no sign of life in {seconds:g} s; it complained: {facts.complaint}")
         case TimedOut(seconds) if facts.announces_end and facts.events == 0:
             return _fail(FailureClass.NO_FIRST_EVENT, f"it gave no sign of life in {seconds:g} s")
         case TimedOut(seconds):

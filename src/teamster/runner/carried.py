@@ -123,7 +123,7 @@ def carry(
     home = root.at(codex_home(attempt.directory))
     recorded = attempt.facts.get("source")
     source = None if recorded is None else Source.from_json(recorded)
-    secrets = () if settings.key is None else (settings.key.encode(),)
+    secrets = settings.keys
     prompt = step.prompt if handed is None else handed.prompt
     request = _request(attempt, step, prompt, root=root, places=places, source=source, settings=settings)
     plan, problem = _plan(agent, request)
@@ -166,6 +166,7 @@ def _request(
     source: Source | None,
     settings: Settings,
 ) -> Request:
+    own = settings.of(step.agent.agent)
     return Request(
         prompt=prompt,
         working_directory=Path(step.working_directory),
@@ -179,15 +180,17 @@ def _request(
         schema=RUN_REPORT_SCHEMA if step.schema is None else step.schema,
         sandbox=step.policy.sandbox,
         approval_policy=step.policy.approval_policy,
-        model=step.policy.model,
+        model=step.policy.model or own.model,
         effort=step.policy.model_reasoning_effort,
         web_search=step.policy.web_search_enabled,
         add_dirs=tuple(Path(folder) for folder in step.policy.add_dirs),
         skip_git_repo_check=step.policy.skip_git_repo_check,
         session=None if source is None else source.thread_id,
         command=step.agent.command,
-        extra_arguments=settings.codex_arguments if step.agent.agent == "codex" else (),
-        key_variable=settings.key_variable,
-        key=settings.key,
+        extra_arguments=own.arguments,
+        variables=own.variables,
+        linked=frozenset(own.own_files),
+        key_variable=own.key_variable,
+        key=own.key,
         base_env=settings.agent_env,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -156,11 +156,18 @@ def _facts(carried: Carried, verdict: Verdict, evidence: Evidence | None) -> Jso
         facts["session_sha256"] = evidence.sealed.session_sha256
     if evidence is not None and (final := _words(carried, evidence).get(AttemptFile.FINAL)) is not None:
         facts[FINAL_DIGEST] = sha256(final)
+    if evidence is not None and evidence.spending is not None:
+        facts |= evidence.spending.to_json()
     return facts
 
 
 def _result(attempt: Attempt, verdict: Verdict, evidence: Evidence | None) -> JsonObject:
-    return {"run_id": attempt.run_id, "attempt_dir": f"{attempt.directory}/", "summary": _summary(verdict, evidence)}
+    return {
+        "run_id": attempt.run_id,
+        "attempt_dir": f"{attempt.directory}/",
+        "summary": _summary(verdict, evidence),
+        "usage": attempt.facts.get("usage"),
+    }
 
 
 def _error(attempt: Attempt, verdict: Verdict, given_up: GiveUp | None) -> JsonObject:
@@ -169,7 +176,11 @@ def _error(attempt: Attempt, verdict: Verdict, given_up: GiveUp | None) -> JsonO
             code = verdict.status.value
         case _:
             code = "agent_failed" if verdict.failure_class is None else verdict.failure_class.value
-    details = {"run_id": attempt.run_id, "attempt_dir": f"{attempt.directory}/"}
+    details = {
+        "run_id": attempt.run_id,
+        "attempt_dir": f"{attempt.directory}/",
+        "usage": attempt.facts.get("usage"),
+    }
     if verdict.failure_class is not None:
         details["failure_class"] = verdict.failure_class.value
     if given_up is not None:
@@ -261,7 +272,7 @@ def _state(carried: Carried, attempt: Attempt, verdict: Verdict, evidence: Evide
         reading, report = evidence.reading, evidence.facts.report
         facts["errors"] = [*facts.get("errors", ()), *(error.message for error in reading.errors), *evidence.troubles]
         facts["codex_thread_id"] = reading.thread_id
-        facts["usage"] = None if reading.usage is None else asdict(reading.usage)
+        facts["usage"] = attempt.facts.get("usage")
         facts["session_sha256"] = None if evidence.sealed is None else evidence.sealed.session_sha256
         if report is not None and report.value is not None:
             facts["artifacts"] = report.value.get("artifacts", [])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from teamster.agents import Reading
+from teamster.agents import Reading, classify
 from teamster.artifacts import (
     AttemptFile,
     NotSealable,
@@ -35,6 +35,7 @@ from teamster.runner.carried import Carried
 from teamster.runner.expecting import missing_artifacts
 from teamster.runner.lineage import FIRST_LINE_BYTES_MAX, BrokenLineage, lineage
 from teamster.runner.preparing import CannotStart, sealed_base
+from teamster.runner.spending import Spending, spent
 from teamster.runner.spools import BASELINE
 from teamster.runner.streams import is_readable, open_plain
 from teamster.workspace import Baseline, Workspaces
@@ -53,6 +54,7 @@ class Evidence:
     reading: Reading
     report_text: str | None
     sealed: Sealed | None
+    spending: Spending | None = None
     troubles: tuple[str, ...] = ()
 
 
@@ -79,6 +81,8 @@ def gather(
     text, report = _report(carried, reading, root)
     kept: list[Path] = []
     sealed = None
+    # Before the home is tidied: of a killed run only its session tells.
+    spending = spent(carried.agent, reading, carried.source, home=carried.home)
     if keeping:
         sealed = _seal(carried, reading, root, kept, troubles)
         _keep_stderr(carried, stderr, root, kept)
@@ -89,6 +93,7 @@ def gather(
         reading=reading,
         report_text=text,
         sealed=sealed,
+        spending=spending,
         troubles=tuple(troubles),
     )
 
@@ -122,6 +127,7 @@ def _facts(
     evidence_lost: bool,
 ) -> Facts:
     source = carried.source
+    complaint = _last_line(stderr)
     return Facts(
         outcome=outcome,
         announces_end=carried.agent.announces_end,
@@ -135,7 +141,8 @@ def _facts(
         source_digest_kept=_source_kept(carried, root),
         cancel_requested=carried.cancel_requested,
         evidence_lost=evidence_lost,
-        complaint=_last_line(stderr),
+        complaint=complaint,
+        complaint_class=classify(complaint),
         artifacts_missing=missing_artifacts(Path(carried.step.working_directory), carried.step.artifacts_expected),
     )
 

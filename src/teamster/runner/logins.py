@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 RENEWAL: Final = "renewal"  # no run id: those begin with `run_`
 RENEW_SECONDS_MAX: Final = 30.0
 RENEW_OUTPUT_BYTES_MAX: Final = 1 << 20
-RENEW_AGAIN_SECONDS: Final = 300.0  # while a login that is due can still be used, others need not wait for each try
+RENEW_AGAIN_SECONDS: Final = 300.0  # a try that brings nothing may take long, and each attempt would wait for its own
 SIGN_IN: Final = "sign in again: codex login; or set CODEX_API_KEY"
 
 Renew = Callable[[Path], None]
@@ -115,16 +115,19 @@ class LoginBroker:
 
     def _fresh(self) -> bytes:
         content = self._credentials.read()
-        if not self._wants_renewal(content):
-            return content
-        with self._credentials.alone():
-            content = self._credentials.read()
-            return self._renewed(content) if self._wants_renewal(content) else content  # somebody was quicker
+        if self._wants_renewal(content):
+            with self._credentials.alone():
+                content = self._credentials.read()
+                if self._wants_renewal(content):  # nobody was quicker
+                    content = self._renewed(content)
+        if self._read(content).has_expired(self._clock.now().wall):
+            raise WorldError(f"the login {self._credentials.source} has expired and can't be renewed", hint=SIGN_IN)
+        return content
 
     def _wants_renewal(self, content: bytes) -> bool:
-        login, now = self._read(content), self._clock.now()
+        now = self._clock.now()
         failed = self._failed_at is not None and now.boot_seconds - self._failed_at < RENEW_AGAIN_SECONDS
-        return login.is_due(now.wall) and (not failed or login.has_expired(now.wall))
+        return not failed and self._read(content).is_due(now.wall)
 
     def _renewed(self, content: bytes) -> bytes:
         """Let the program renew a copy, and put that in the file's place. Hold the lock.
@@ -145,10 +148,8 @@ class LoginBroker:
         shutil.rmtree(home)
         content = self._keep(self._credentials.copy(RENEWAL) or b"")
         self._credentials.drop(RENEWAL)
-        now, login = self._clock.now(), self._read(content)
-        self._failed_at = now.boot_seconds if login.is_due(now.wall) else None
-        if login.has_expired(now.wall):
-            raise WorldError(f"the login {self._credentials.source} has expired and can't be renewed", hint=SIGN_IN)
+        now = self._clock.now()
+        self._failed_at = now.boot_seconds if self._read(content).is_due(now.wall) else None
         return content
 
     def _keep(self, returned: bytes) -> bytes:

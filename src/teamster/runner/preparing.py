@@ -25,11 +25,10 @@ from teamster.runner.carried import Carried
 from teamster.runner.logins import Logins
 from teamster.runner.source import Source
 from teamster.runner.spools import BASELINE, Spools
-from teamster.settings import Settings
+from teamster.settings import AgentSettings, Settings
 from teamster.workspace import Workspaces
 
 SESSION_RECORD_BYTES_MAX: Final = 16 << 20
-CODEX_CONFIGURATION: Final = "config.toml"
 
 
 class CannotStart(WorldError):
@@ -56,7 +55,7 @@ def prepare(
 
     Raises:
         CannotStart: the base of a resume is gone or was changed, nobody is signed in, or what its prompt refers to is
-            missing.
+            not there.
         WorldError: the disk or git failed.
     """
     plan = carried.plan
@@ -66,7 +65,7 @@ def prepare(
     spools.lay_out(carried.places.spool, folders=plan.folders, files=plan.files)
     if carried.agent.sessions:
         make_folder(carried.home)
-        _link_configuration(carried.home, settings)
+        _link_configuration(carried.home, settings.of(carried.agent.name))
         _sign_in(carried, logins)
     if carried.step.resume is not None:
         _seed(carried, root)
@@ -110,10 +109,12 @@ def _seed(carried: Carried, root: Root) -> None:
         raise CannotStart(fact, FailureClass.BASE_TOUCHED) from error
 
 
-def _link_configuration(home: Path, settings: Settings) -> None:
+def _link_configuration(home: Path, own: AgentSettings) -> None:
     """Let the agent see the user's own providers and tools, without a copy of them in what is kept."""
-    if settings.codex_configuration is not None:
-        (home / CODEX_CONFIGURATION).symlink_to(settings.codex_configuration)
+    for name, file in own.own_files.items():
+        place = home / name
+        make_folder(place.parent)
+        place.symlink_to(file)
 
 
 def _sign_in(carried: Carried, logins: Logins) -> None:

@@ -12,13 +12,17 @@ NO_BASE = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An attempt whose conversation is gone on with. Without digest or thread it left no base."""
+    """An attempt whose conversation is gone on with. Without digest or thread it left no base.
+
+    `thread_usage` is what the whole conversation had used by then, where its agent counts so.
+    """
 
     step_id: StepId
     run_id: RunId
     directory: str
     session_sha256: str | None
     thread_id: str | None
+    thread_usage: JsonObject | None = None
 
     def to_json(self) -> JsonObject:
         """Write it for an attempt's facts."""
@@ -48,4 +52,5 @@ def choose_source(resume: ResumeFrom, attempts: Sequence[Attempt]) -> Source | N
         directory=chosen.directory,
         session_sha256=chosen.facts.get("session_sha256"),
         thread_id=resume.codex_thread_id or chosen.facts.get("codex_thread_id"),
+        thread_usage=chosen.facts.get("thread_usage"),
     )

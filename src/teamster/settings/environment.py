@@ -23,6 +23,9 @@ PASSED_VARIABLES: Final = (
     "https_proxy",
     "no_proxy",
     "CODEX_CA_CERTIFICATE",
+    "NODE_EXTRA_CA_CERTS",
+    # Who reaches its models through a gateway has said so here.
+    "ANTHROPIC_BASE_URL",
     "CODEX_REFRESH_TOKEN_URL_OVERRIDE",  # who signs in through a gateway renews there, too
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",

@@ -79,6 +79,13 @@ def _number(name: str, low: float, high: float, about: str, *, is_whole: bool = 
 OPTIONS: Final = (
     _number("slots", 1, SLOTS_MAX, "agents that run at once", is_whole=True),
     Option(
+        name="own_configuration",
+        about="whether agents see your own settings, instructions and MCP servers",
+        variable="TEAMSTER_OWN_CONFIGURATION",
+        choices=("yes", "no"),
+        reloads=False,
+    ),
+    Option(
         name="sandbox",
         about="what an agent may touch, where a table says nothing",
         variable="TEAMSTER_SANDBOX",

@@ -11,6 +11,7 @@ from typing import Final
 from teamster.model import ApprovalPolicy, Sandbox
 from teamster.settings.options import HEARTBEAT_SECONDS_MAX, SLOTS_MAX, STALE_SECONDS_MIN
 
+CODEX_CONFIGURATION: Final = "config.toml"
 KEY_VARIABLES: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
 
@@ -31,12 +32,28 @@ class StoreLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What one agent program is given beside what the table says. `own_files` are the user's, linked into each home."""
+
+    arguments: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    model: str | None = None
+    own_files: Mapping[str, Path] = field(default_factory=dict)
+    key_variable: str | None = None
+    key: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.key is not None and not self.key_variable:
+            raise ValueError("a key needs the name of its variable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that may differ between two installations; a batch records what it ran with.
 
     `codex_configuration` is the user's own file, linked into each private home; of `codex_login` each attempt gets a
-    copy, where there is no key. A TTL below `SHIFT_TTL_SECONDS_MIN` is
-    for tests alone: `settings_from` refuses it.
+    copy, where there is no key. `agents` says what the other agents are given; one that it doesn't name gets the key of
+    Codex. A TTL below `SHIFT_TTL_SECONDS_MIN` is for tests alone: `settings_from` refuses it.
     """
 
     slots: int = 8
@@ -64,6 +81,8 @@ class Settings:
     store_statement_seconds: float = 30.0
     store_lock_seconds: float = 10.0
     store_idle_seconds: float = 30.0
+    own_configuration: str = "yes"
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= SLOTS_MAX:
@@ -91,6 +110,27 @@ class Settings:
             lock_seconds=self.store_lock_seconds,
             idle_seconds=self.store_idle_seconds,
         )
+
+    def of(self, agent: str) -> AgentSettings:
+        """Return what an agent program is given."""
+        if agent in self.agents:
+            return self.agents[agent]
+        is_codex = agent == "codex"
+        own_files: dict[str, Path] = {}
+        if is_codex and self.codex_configuration is not None:
+            own_files[CODEX_CONFIGURATION] = self.codex_configuration
+        return AgentSettings(
+            arguments=self.codex_arguments if is_codex else (),
+            own_files=own_files,
+            key_variable=self.key_variable,
+            key=self.key,
+        )
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """Every key that some agent may be given: none of them may be kept."""
+        keys = {self.key, *(agent.key for agent in self.agents.values())}
+        return tuple(sorted(key.encode() for key in keys if key))
 
 
 _SPANS: Final = (

@@ -10,6 +10,7 @@ from teamster.views.logs import follow_log, read_log
 from teamster.views.scoreboard import Scoreboard, StepRow, scoreboard
 from teamster.views.show import AttemptView, StepView, show_attempt, show_step, step_of
 from teamster.views.troubles import Trouble, troubles
+from teamster.views.usage import in_words
 
 __all__ = [
     "AttemptView",
@@ -24,6 +25,7 @@ __all__ = [
     "find_run",
     "find_steps",
     "follow_log",
+    "in_words",
     "list_batches",
     "parse_reference",
     "read_log",

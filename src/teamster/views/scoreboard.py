@@ -24,6 +24,7 @@ from teamster.model import (
 )
 from teamster.store import Batch, Store, Waiting
 from teamster.views.reading import read_json
+from teamster.views.usage import total
 
 STEPS_MAX: Final = 1_000_000
 REASONS_SHOWN_MAX: Final = 6
@@ -50,6 +51,7 @@ class StepRow:
     run_id: str | None = None
     attempt_dir: str | None = None
     attempts: int = 0
+    usage: JsonObject | None = None
     due_at: datetime | None = None
     started_at: datetime | None = None
     last_heartbeat_at: datetime | None = None
@@ -72,6 +74,7 @@ class StepRow:
             "run_id": self.run_id,
             "attempt_dir": self.attempt_dir,
             "attempts": self.attempts,
+            "usage": self.usage,
             "due_at": None if self.due_at is None else iso(self.due_at),
             "started_at": None if self.started_at is None else iso(self.started_at),
             "run_duration_seconds": self.running_seconds(at),
@@ -105,6 +108,11 @@ class Scoreboard:
         """The steps that a person should look at, doubtful ones before failed ones."""
         return tuple(row for status in ATTENTION for row in self.steps if row.status is status)
 
+    @property
+    def usage(self) -> JsonObject | None:
+        """What all attempts of the newest generation have used, as far as it is known."""
+        return total(row.usage for row in self.steps)
+
     def to_json(self) -> JsonObject:
         """Write it for a program."""
         return {
@@ -116,6 +124,7 @@ class Scoreboard:
             "steps_total": self.steps_total,
             "settled": self.is_settled,
             "counts": dict(self.counts),
+            "usage": self.usage,
             "attention": [row.to_json(self.computed_at) for row in self.attention],
             "steps": [row.to_json(self.computed_at) for row in self.steps],
             "superseded": list(self.superseded),
@@ -202,6 +211,7 @@ def _row(item: Item, store: Store, root: Root) -> StepRow:
     if item.attempt != 1 or item.generation > 1 or item.status in {ItemStatus.CLAIMED, ItemStatus.RUNNING}:
         attempts = store.attempts(step=item.step)  # claims count adoptions too
         facts["attempts"] = len(attempts)
+    facts["usage"] = _usage(item, attempts)
     match item.status:
         case ItemStatus.SUCCEEDED:
             result = item.result or {}
@@ -217,6 +227,14 @@ def _row(item: Item, store: Store, root: Root) -> StepRow:
             note = "a retry is due" if item.attempts_consumed else "runs again" if item.attempt else ""
             facts |= {"due_at": item.not_before, "note": note}
     return StepRow(status=_BY_ITEM[item.status], **facts)
+
+
+def _usage(item: Item, attempts: Sequence[Attempt]) -> JsonObject | None:
+    """Add up the attempts; what the only one has used stands in the step's own end."""
+    if attempts:
+        return total(attempt.facts.get("usage") for attempt in attempts)
+    known: JsonObject | None = (item.result or (item.error or {}).get("details") or {}).get("usage")
+    return known
 
 
 def _run(value: Mapping[str, Any], attempts: Sequence[Attempt]) -> JsonObject:

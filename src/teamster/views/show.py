@@ -37,6 +37,7 @@ class StepView:
                     "started_at": iso(attempt.started_at),
                     "ended_at": None if attempt.ended_at is None else iso(attempt.ended_at),
                     "codex_thread_id": attempt.facts.get("codex_thread_id"),
+                    "usage": attempt.facts.get("usage"),
                     "failure_class": attempt.facts.get("failure_class"),
                     "reason": attempt.facts.get("reason"),
                 }
