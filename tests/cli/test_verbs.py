@@ -25,6 +25,7 @@ BOARD_KEYS = {
     "jobs_total",
     "steps_total",
     "settled",
+    "usage",
     "counts",
     "attention",
     "steps",

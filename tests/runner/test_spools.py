@@ -45,9 +45,19 @@ def test_the_next_attempt_finds_an_empty_spool(spools: Spools, tmp_path: Path) -
     assert not first.exists()
     assert (second / "stdout").stat().st_ino == number
     assert {path.name: path.read_bytes() for path in second.iterdir() if path.is_file()} == dict.fromkeys(
-        ("lock", "control", "stdout", "stderr"), b""
+        ("control", "stdout", "stderr"), b""
     )
     assert (second / "scratch" / "prompt.md").read_bytes() == b"Do that."
+
+
+def test_a_spool_that_is_used_again_has_no_lock(spools: Spools, tmp_path: Path) -> None:
+    """Who finds a lock takes the attempt for one that has begun, and its agent for lost."""
+    first = used(spools, tmp_path / "run_1")
+
+    spools.take_back(first, files=NAMES)
+    spools.lay_out(tmp_path / "run_2", files=FILES)
+
+    assert not (tmp_path / "run_2" / "lock").exists()
 
 
 def leave_a_file(place: Path) -> None:

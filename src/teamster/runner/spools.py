@@ -21,7 +21,8 @@ BASELINE: Final = "baseline.json"
 FREE_MAX: Final = 256  # folders that wait for their next attempt
 KEPT_MAX: Final = 10_000  # folders that wait for their removal; beyond it the oldest goes at once
 PENDING_MAX: Final = 256  # removals; beyond it who asks for more waits
-_STREAMS: Final = frozenset({"lock", "control", "stdout", "stderr"})
+LOCK: Final = "lock"
+_STREAMS: Final = frozenset({"control", "stdout", "stderr"})
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -96,17 +97,21 @@ class Spools:
 
 
 def _is_emptied(place: Path, files: frozenset[str]) -> bool:
-    """Empty a spool that holds what we put there and nothing else; tell whether it was such a one."""
+    """Empty a spool that holds what we put there and nothing else; tell whether it was such a one.
+
+    The lock goes: an attempt without one has never begun.
+    """
     descriptors: list[int] = []
     try:
         descriptors += [top := os.open(place, _FOLDER)]
         with contextlib.suppress(FileNotFoundError):
             os.unlink(BASELINE, dir_fd=top)
-        if set(os.listdir(top)) != _STREAMS | {SCRATCH}:  # noqa: PTH208 - pathlib takes no descriptor
+        if set(os.listdir(top)) != _STREAMS | {LOCK, SCRATCH}:  # noqa: PTH208 - pathlib takes no descriptor
             return False
         descriptors += [scratch := os.open(SCRATCH, _FOLDER, dir_fd=top)]
         if set(os.listdir(scratch)) != files:  # noqa: PTH208 - as above
             return False
+        os.unlink(LOCK, dir_fd=top)
         return all(_is_cleared(name, top) for name in _STREAMS) and all(_is_cleared(name, scratch) for name in files)
     except OSError:
         return False
