@@ -92,7 +92,7 @@ def test_the_base_install_grows_by_decision() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[<>=\[ ]", dependency)[0] for dependency in project["dependencies"]}
 
-    assert names == {"apsw", "backports.zstd", "jsonschema", "pydantic", "pyyaml", "rich", "structlog", "typer"}
+    assert names == {"apsw", "backports.zstd", "jsonschema", "pyyaml", "rich", "structlog", "typer"}
 
 
 def test_the_floor_of_the_command_line_library_is_what_tests_run_with() -> None:
