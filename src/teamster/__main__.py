@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 INTERRUPTED = 130
+COLLECT_AFTER = 50_000  # objects; at the usual 700 the collector looks again and again at all that was just imported
 STANDARD_ERROR = 2
 
 
@@ -21,6 +23,7 @@ def open_standard_streams() -> None:
 def main() -> int:
     """Run one command and return its exit code."""
     open_standard_streams()
+    gc.set_threshold(COLLECT_AFTER)
     try:
         from teamster.cli import run  # noqa: PLC0415 # whoever is impatient while rooms are imported gets no traceback
         from teamster.wiring import Wiring, refuse_unchecked  # noqa: PLC0415 # as above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -121,6 +122,7 @@ def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | 
 def _loop(harness: Harness, crew: Crew, runner: Runner, task: _Task) -> _Left:
     """Tick and wait, tick and wait: everything clever happens in the ticks."""
     scheduler, control = Scheduler(crew.store, limits=RetryLimits()), task.control
+    gc.freeze()  # what is there now stays to the end: no collection needs to look at it again
     health = Health(harness.root, harness.runner_id)
     crew.host.park(crew.settings.slots)
     scheduled_at, stopped = 0.0, False

@@ -7,15 +7,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, cast
-
-from jsonschema import Draft202012Validator, SchemaError
-from jsonschema.exceptions import ValidationError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from teamster.kit import one_line
 from teamster.model import REPORT_FIELDS_MIN, REPORT_STATUSES, JsonObject
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 REPORT_CHARACTERS_MAX: Final = 4 * 1024 * 1024
 PROBLEMS_MAX: Final = 8
@@ -63,6 +61,8 @@ def report_problems(text: str | None, schema: Mapping[str, Any]) -> Report | Non
 
 def schema_problems(schema: Any) -> tuple[str, ...]:
     """Return why a report schema can't be used: it must be one, and ask for the minimum fields of a Run Report."""
+    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - 60 ms that most commands need not pay
+
     if not isinstance(schema, Mapping):
         return ("a schema is an object",)
     try:
@@ -88,6 +88,10 @@ def _minimum_problems(value: Any) -> tuple[str, ...]:
 
 
 def _schema_violations(value: JsonObject, schema: Mapping[str, Any]) -> tuple[str, ...]:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - as above
+    from referencing import Registry  # noqa: PLC0415 - as above
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+
     # An empty registry: a schema that points at the network must not make us fetch.
     validator = Draft202012Validator(schema, registry=Registry())
     found: list[str] = []
