@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -53,7 +54,8 @@ class PrivateServer:
         _own(self.folder)
         if is_new := not self.data.exists():
             self._run("initdb", "-D", self.data, "-U", ROLE, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        settings = " ".join(f"-c {setting}" for setting in (*self._settings, f"unix_socket_directories={self.folder}"))
+        chosen = (*self._settings, f"unix_socket_directories={self.folder}")
+        settings = shlex.join(word for setting in chosen for word in ("-c", setting))  # a shell of pg_ctl's reads it
         log = self.folder / "server.log"
         self._run("pg_ctl", "-D", self.data, "-w", "-t", SECONDS_MAX, "-l", log, "-o", settings, "start")
         if is_new:
