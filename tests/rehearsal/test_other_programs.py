@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from agents.programs import program_of
 from rehearsal.conftest import StartModel
 from teamster.rehearsal import Conversation, Model
 
@@ -73,11 +71,8 @@ class Desk:
 
 
 def desk_of(agent: str, start: StartModel, folder: Path) -> Desk:
-    """Find a program by its variable or on the path, and start its model."""
-    program = os.environ.get(f"TEAMSTER_{agent.upper()}") or shutil.which(agent)
-    if program is None:
-        pytest.skip(f"{agent} is not installed")
-    return Desk(agent=agent, program=program, folder=folder, model=start(SCENARIO))
+    """Find a program, and start its model."""
+    return Desk(agent=agent, program=program_of(agent), folder=folder, model=start(SCENARIO))
 
 
 def events_of(run: subprocess.CompletedProcess[str]) -> list[Any]:
