@@ -221,6 +221,7 @@ def _crew(harness: Harness, opened: Opened, host: Host, duty: ShiftOnDuty, versi
         circumstances=Circumstances(
             runner_id=harness.runner_id,
             shift_id=duty.shift.shift_id,
+            root_id=harness.root.root_id,
             versions=versions,
             environment=harness.environment,
         ),
