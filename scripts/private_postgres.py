@@ -66,19 +66,20 @@ class PrivateServer:
         _own(self.folder)
         if is_new := not self.data.exists():
             self._run("initdb", "-D", self.data, "-U", ROLE, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-            self._let_in()
         settings = " ".join(f"-c {setting}" for setting in (*self._settings, f"unix_socket_directories={self.folder}"))
         log = self.folder / "server.log"
         self._run("pg_ctl", "-D", self.data, "-w", "-t", SECONDS_MAX, "-l", log, "-o", settings, "start")
         if is_new:
             self.run_sql(f"CREATE DATABASE {DATABASE}")
-            if self._addresses:
-                self.run_sql(f"ALTER ROLE {ROLE} PASSWORD '{self._password}'")
+            self._let_in()
 
     def _let_in(self) -> None:
         with (self.data / "pg_hba.conf").open("a", encoding="utf-8") as file:
             for address in self._addresses:
                 file.write(f"host {DATABASE} {ROLE} {address.network} scram-sha-256\n")
+        if self._addresses:
+            self.run_sql(f"ALTER ROLE {ROLE} PASSWORD '{self._password}'")
+            self.run_sql("SELECT pg_reload_conf()")
 
     def stop(self) -> None:
         """Stop the server if it runs; its data stay."""

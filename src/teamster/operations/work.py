@@ -125,14 +125,7 @@ def _work_with(host: Host, harness: Harness, task: _Task, versions: Mapping[str,
             crew = _crew(harness, opened, host, duty, versions)
             wanted = task.claimable(opened.store, harness.clock.now())
             with closing(Runner(crew, only=wanted)) as runner:
-                return _Loop(
-                    harness=harness,
-                    crew=crew,
-                    runner=runner,
-                    task=task,
-                    scheduler=Scheduler(opened.store, limits=RetryLimits()),
-                    health=Health(harness.root, harness.runner_id),
-                ).run()
+                return _loop(harness, crew, runner, task)
         finally:
             try:
                 opened.delivery.settle()
@@ -145,28 +138,35 @@ def _may_come_back(harness: Harness) -> bool:
     return harness.settings.store_url is not None
 
 
-@dataclass(slots=True, kw_only=True)
-class _Loop:
+def _loop(harness: Harness, crew: Crew, runner: Runner, task: _Task) -> _Left:
     """Tick and wait, tick and wait: everything clever happens in the ticks."""
+    scheduler, control = Scheduler(crew.store, limits=RetryLimits()), task.control
+    health = Health(harness.root, harness.runner_id)
+    crew.host.park(crew.settings.slots)
+    turns = _Turns(
+        harness=harness, crew=crew, runner=runner, task=task, control=control, scheduler=scheduler, health=health
+    )
+    while (left := turns.take()) is None:
+        crew.host.wait(timeout_seconds=WAIT_SECONDS_MAX)
+    return left
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turns:
+    """The turns of one shift: each says why to leave it, if there is a reason."""
 
     harness: Harness
     crew: Crew
     runner: Runner
     task: _Task
+    control: Control
     scheduler: Scheduler
     health: Health
     scheduled_at: float = 0.0
     stopped: bool = False
     was_away: bool = False
 
-    def run(self) -> _Left:
-        """Work until there is a reason to leave this shift."""
-        self.crew.host.park(self.crew.settings.slots)
-        while (left := self._turn()) is None:
-            self.crew.host.wait(timeout_seconds=WAIT_SECONDS_MAX)
-        return left
-
-    def _turn(self) -> _Left | None:
+    def take(self) -> _Left | None:
         """Work once. What runs goes on while a server is away, and is kept as late evidence once the lease is over."""
         try:
             return self._work()
@@ -176,10 +176,10 @@ class _Loop:
             if not self.was_away:
                 _log.warning("the store is away; what runs goes on", fact=error.fact)
             self.was_away = True
-            return _Left.TOLD if self.task.control.leaving else None
+            return _Left.TOLD if self.control.leaving else None
 
     def _work(self) -> _Left | None:
-        control, runner, store = self.task.control, self.runner, self.crew.store
+        control, runner, store = self.control, self.runner, self.crew.store
         happened = runner.tick(taking=not control.draining)
         if not happened.is_over:
             self._look_around()
@@ -203,7 +203,7 @@ class _Loop:
 
     def _look_around(self) -> None:
         """Do what need not be done in each turn."""
-        now, control = self.crew.clock.now(), self.task.control
+        now, control = self.crew.clock.now(), self.control
         if now.boot_seconds - self.scheduled_at < SCHEDULE_SECONDS:
             return
         self.scheduled_at = now.boot_seconds
