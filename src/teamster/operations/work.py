@@ -27,6 +27,7 @@ from teamster.store import Store
 
 WAIT_SECONDS_MAX: Final = 0.5
 SCHEDULE_SECONDS: Final = 0.5
+AWAY_SECONDS: Final = 2.0  # between two tries to begin a shift
 _log = structlog.get_logger(__name__)
 Watch = Callable[[Happened, Store], None]
 
@@ -111,7 +112,7 @@ def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | 
         if not _may_come_back(harness):
             raise
         _log.warning("the store is away; a new shift begins when it is back", fact=error.fact)
-        host.wait(timeout_seconds=WAIT_SECONDS_MAX)
+        host.wait(timeout_seconds=AWAY_SECONDS)
         return _Left.TOLD if task.control.draining else _Left.OVERSLEPT
     finally:
         host.close()
