@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own for tests and the demo: programs of a wheel, a folder, a Unix socket, no network.
+"""A PostgreSQL server of our own for tests and the demo: programs of a wheel, a folder, a Unix socket.
 
 usage: private_postgres.py start FOLDER   prints the URL of a database
        private_postgres.py stop FOLDER
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -30,15 +31,23 @@ SECONDS_MAX: Final = 60
 ROLE: Final = "teamster"
 DATABASE: Final = "teamster"
 _FAST: Final = ("fsync=off", "full_page_writes=off", "deadlock_timeout=20ms")
-_SMALL: Final = ("listen_addresses=", "max_connections=64", "shared_buffers=16MB", "max_wal_size=256MB")
+_SMALL: Final = ("max_connections=64", "shared_buffers=16MB", "max_wal_size=256MB")
 
 
 class PrivateServer:
-    """One server with its data in one folder, which it makes. `durable` False: fast, and gone with a power cut."""
+    """One server with its data in one folder, which it makes. `durable` False: fast, and gone with a power cut.
 
-    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+    With `addresses` it listens there too, and lets in who knows the password, from the networks of these alone.
+    """
+
+    def __init__(
+        self, folder: Path, *, durable: bool = False, addresses: Sequence[IPv4Interface] = (), password: str = ""
+    ) -> None:
         self.folder = folder
-        self._settings = _SMALL if durable else (*_SMALL, *_FAST)
+        self._addresses = addresses
+        self._password = password
+        listens = ",".join(str(address.ip) for address in addresses)
+        self._settings = (f"listen_addresses={listens}", *_SMALL, *(() if durable else _FAST))
 
     @property
     def data(self) -> Path:
@@ -48,6 +57,10 @@ class PrivateServer:
     def url(self, database: str = DATABASE) -> str:
         """Return the URL of a database; the socket lies in the folder."""
         return f"postgresql://{ROLE}@/{database}?host={quote(str(self.folder), safe='')}"
+
+    def url_at(self, address: IPv4Interface) -> str:
+        """Return the URL of the database at an address, with the password."""
+        return f"postgresql://{ROLE}:{self._password}@{address.ip}/{DATABASE}"
 
     def start(self) -> None:
         """Make the cluster if it isn't there, start the server, and make the database."""
@@ -60,6 +73,15 @@ class PrivateServer:
         self._run("pg_ctl", "-D", self.data, "-w", "-t", SECONDS_MAX, "-l", log, "-o", settings, "start")
         if is_new:
             self.run_sql(f"CREATE DATABASE {DATABASE}")
+            self._let_in()
+
+    def _let_in(self) -> None:
+        with (self.data / "pg_hba.conf").open("a", encoding="utf-8") as file:
+            for address in self._addresses:
+                file.write(f"host {DATABASE} {ROLE} {address.network} scram-sha-256\n")
+        if self._addresses:
+            self.run_sql(f"ALTER ROLE {ROLE} PASSWORD '{self._password}'")
+            self.run_sql("SELECT pg_reload_conf()")
 
     def stop(self) -> None:
         """Stop the server if it runs; its data stay."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -13,14 +14,19 @@ from artifacts.samples import ROLLOUT, full_store, root_at
 from teamster.artifacts import (
     AttemptFile,
     Root,
+    Rule,
     attempt_file,
     codex_home,
     draft,
     freeze_attempt,
     inventory,
+    made_whole,
+    manifest,
     manifest_entry,
+    verify,
 )
-from teamster.kit import make_folder, write_snapshot
+from teamster.kit import document, make_folder, write_snapshot
+from teamster.model import RunId
 
 NOBODY = 65534
 GONE_PID = 4_194_305  # above what the kernel gives out
@@ -114,3 +120,41 @@ def test_a_name_that_is_no_text_can_still_be_listed(root: Root) -> None:
     (Path(os.fsdecode(os.fsencode(root.at(codex_home(DIRECTORY))) + b"/\xff"))).write_bytes(b"")
 
     assert "codex_home/\\xff" in inventory(root, DIRECTORY)
+
+
+def test_a_manifest_of_another_host_is_made_whole_where_its_files_lie(root: Root) -> None:
+    """Who promised it could not look; what it promised itself counts instead of what lies there, each time alike."""
+    (root.at(codex_home(DIRECTORY)) / "config.toml").symlink_to("/etc/hosts")
+    state, meta = attempt_file(DIRECTORY, AttemptFile.STATE), attempt_file(DIRECTORY, AttemptFile.META)
+    write_snapshot(root.at(state), b"running")
+    promised = {meta: b"later", state: b"failed"}
+    partial = document(manifest(RunId("run_1"), {"state.json": manifest_entry(b"failed")}, is_partial=True))
+
+    whole = made_whole(root, DIRECTORY, partial, promised)
+
+    assert json.loads(whole) == manifest(
+        RunId("run_1"),
+        {
+            "state.json": manifest_entry(b"failed"),
+            "meta.json": manifest_entry(b"later"),
+            "codex_home/sessions/rollout.jsonl": manifest_entry(b"turn\n"),
+        },
+    )
+    assert made_whole(root, DIRECTORY, partial, promised) == whole
+    assert made_whole(root, DIRECTORY, whole, {}) == whole
+
+
+def test_a_partial_manifest_is_no_damage_as_long_as_it_is_promised(tmp_path: Path) -> None:
+    """Its root plays it when somebody works there; written as it is, it would lack files."""
+    root = full_store(tmp_path).root
+    [path] = sorted(root.path.glob(f"runs/*/*/steps/*/attempts/*/{AttemptFile.MANIFEST}"))[:1]
+    value = json.loads(path.read_bytes())
+    name = path.relative_to(root.path).as_posix()
+    only = {file: (entry["sha256"], entry["bytes"]) for file, entry in value["files"].items() if file == "state.json"}
+    partial = document(manifest(value["run_id"], only, is_partial=True))
+
+    assert verify(root, promised={name: partial}).findings == ()
+    path.chmod(0o644)
+    path.write_bytes(partial)
+
+    assert Rule.MANIFEST in {finding.rule for finding in verify(root).findings}

@@ -14,6 +14,7 @@ from teamster.model import (
     ItemId,
     ItemStatus,
     LeaseLost,
+    RootId,
     ShiftId,
     UsageError,
 )
@@ -45,6 +46,33 @@ class LostOwnerContract:
         assert world.types(item)[-2:] == ["stalled", "requeued"]
         assert list(world.store.attempts()) == [lost]
         assert [row.path for row in world.store.orphaned_outbox(at=world.now)] == ["runs/state.json"]
+
+    def test_files_beneath_another_root_are_not_for_the_caller(self, world: World) -> None:
+        """They lie on another machine: whoever takes over here must not write them here."""
+        item = world.running()
+        world.clock.advance(TTL_SECONDS)
+        there = replace(file("runs/there"), root_id=RootId("another-root"))
+
+        answer = world.stall_lost(item, files=(there, file("runs/here")))
+
+        assert [row.path for row in answer.rows] == ["runs/here"]
+        assert [row.path for row in world.store.orphaned_outbox(at=world.now)] == ["runs/here"]
+        assert [row.path for row in world.store.outbox()] == ["runs/here"]
+
+    @pytest.mark.req("DC-lease")
+    def test_the_moment_that_counts_goes_as_its_leases_do(self, world: World) -> None:
+        """What had run out at that moment is judged so by the store: nobody is ended before."""
+        shift = world.shift()
+        world.clock.advance(TTL_SECONDS - 0.001)
+        [found] = world.store.shifts()
+        assert world.store.moment(world.now).wall < found.expires_at
+        assert world.store.claim(shift, limit=1, at=world.now) == []
+
+        world.clock.advance(0.001)
+
+        assert world.store.moment(world.now).wall >= found.expires_at
+        with pytest.raises(LeaseLost):
+            world.store.claim(shift, limit=1, at=world.now)
 
     @pytest.mark.req("DC-own")
     def test_an_item_of_a_living_shift_is_left_alone(self, world: World) -> None:

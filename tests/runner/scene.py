@@ -196,7 +196,11 @@ class Scene:
             ),
             duty=duty,
             circumstances=Circumstances(
-                runner_id=runner_id, shift_id=shift_id, versions={"codex": "1.2.3"}, environment=ENVIRONMENT
+                runner_id=runner_id,
+                shift_id=shift_id,
+                root_id=self.root.root_id,
+                versions={"codex": "1.2.3"},
+                environment=ENVIRONMENT,
             ),
             settings=self.settings,
             clock=self.read_clock,

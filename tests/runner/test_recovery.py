@@ -215,18 +215,6 @@ class TestAdopted:
         assert second.tick().adopted == ()
         assert scene.item().shift_id != second.duty.shift.shift_id
 
-    def test_a_shift_of_another_root_is_left_alone(self, scene: Scene) -> None:
-        """Its locks, agents and files lie elsewhere: from here they look as if they were gone."""
-        first = scene.harness()
-        other = replace(first.duty.shift, shift_id=ShiftId("other"), root_id="root-other", host_id=ELSEWHERE)
-        scene.store.begin_shift(other)
-        scene.clock.advance(TTL_SECONDS)
-
-        over = scene.harness().crew.recovery.end_dead_shifts(mine=ShiftId("mine"), at=scene.now)
-
-        assert other.shift_id not in {shift.shift_id for shift in over}
-        assert other in scene.store.shifts()
-
     def test_a_harness_that_lives_is_left_alone(self, scene: Scene) -> None:
         """Two harnesses on one root join."""
         scene.submit(step())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runner.scene import ORPHAN_SECONDS, TTL_SECONDS, Harness, Scene
-from teamster.kit import Instant, SystemClock, is_locked
+from teamster.kit import Instant, ManualClock, SystemClock, is_locked
 from teamster.model import Shift, ShiftId, StoreUnavailable
 from teamster.runner import ShiftOnDuty, ShiftPlaces
 from teamster.runner.shift import MARGIN_OF_TTL
@@ -95,6 +95,58 @@ def test_a_store_that_is_away_is_asked_again(scene: Scene, harness: Harness) -> 
     scene.clock.advance(TTL_SECONDS * (1 - MARGIN_OF_TTL))
 
     assert harness.duty.is_over
+
+
+class SlowStore(MemoryStore):
+    """A store whose answers take their time."""
+
+    clock: ManualClock
+
+    def renew_shift(self, shift_id: ShiftId, *, at: Instant) -> Shift:
+        """Renew, and answer late."""
+        shift = super().renew_shift(shift_id, at=at)
+        self.clock.advance(TTL_SECONDS / 2)
+        return shift
+
+
+def test_agents_never_outlive_a_lease_whose_answer_came_late(scene: Scene, harness: Harness) -> None:
+    """Another host may take over when the lease is over: what counts is when it was renewed, not when we heard."""
+    slow = SlowStore()
+    slow.clock = scene.clock
+    slow.begin_shift(harness.duty.shift)
+    asked = scene.now.boot_seconds
+
+    harness.duty.renew(slow)
+
+    assert float(harness.duty.places.deadline.read_text()) == asked + ORPHAN_SECONDS
+
+
+class ShutStore(MemoryStore):
+    """A store that lets nobody begin."""
+
+    def begin_shift(self, shift: Shift) -> None:
+        """Be away."""
+        raise StoreUnavailable(f"{shift.shift_id}: no route to the store")
+
+
+def test_a_shift_that_could_not_begin_leaves_nothing(scene: Scene) -> None:
+    """A server that is away is asked again and again: each time with a fresh shift."""
+    began = scene.harness().duty
+    folder = scene.folder / "shut"
+    places = ShiftPlaces(lock=folder / "lock", deadline=folder / "deadline")
+    duty = ShiftOnDuty(
+        began.shift,
+        places=places,
+        clock=scene.clock,
+        open_store=ShutStore,
+        orphan_seconds_max=ORPHAN_SECONDS,
+        wake=lambda: None,
+    )
+
+    with pytest.raises(StoreUnavailable):
+        duty.begin(ShutStore())
+
+    assert list(folder.iterdir()) == []
 
 
 def test_a_full_disk_does_not_end_the_renewals(scene: Scene, harness: Harness) -> None:

@@ -10,8 +10,8 @@ import pytest
 from runner.parts import DONE, step
 from runner.scene import Scene
 from teamster.kit import Instant
-from teamster.model import AttemptStatus, ItemStatus, StoreUnavailable
-from teamster.store import Answer, Change, MemoryStore, Store
+from teamster.model import AttemptStatus, ItemStatus, ShiftId, StoreUnavailable
+from teamster.store import Adoption, Answer, Change, MemoryStore, Store
 
 S = ItemStatus
 
@@ -79,3 +79,43 @@ class TestStoreAway:
         harness.tick()
 
         assert not written & {row.seq for row in away.store.outbox()}
+
+
+class DeafStore(MemoryStore):
+    """A store that does what it is asked for, and whose answer gets lost."""
+
+    is_deaf = False
+
+    def adopt(self, shift_id: ShiftId, adoptions: Sequence[Adoption], *, at: Instant) -> Sequence[Answer]:
+        """Adopt, and tell nobody."""
+        answers = super().adopt(shift_id, adoptions, at=at)
+        if self.is_deaf:
+            raise StoreUnavailable("the connection broke in the middle")
+        return answers
+
+
+@pytest.mark.req("DC-own")
+def test_what_a_shift_owns_and_does_not_carry_is_adopted_by_the_next(tmp_path: Path) -> None:
+    """Its shift lives: nobody else would ever look at it."""
+    store = DeafStore()
+    scene = Scene(tmp_path, open_store=lambda: store)
+    scene.submit(step())
+    first = scene.harness()
+    first.tick()
+    assert not first.runner.has_strays()
+    first.die()
+
+    second = scene.harness()
+    store.is_deaf = True
+    with pytest.raises(StoreUnavailable):
+        second.tick()
+    store.is_deaf = False
+    second.tick()
+    assert second.runner.has_strays()
+    second.duty.end(store)
+    third = scene.harness()
+    adopted = third.tick().adopted
+
+    assert [attempt.run_id for attempt in adopted] == [scene.run_id()]
+    assert not third.runner.has_strays()
+    scene.close()

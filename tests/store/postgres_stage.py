@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from scripts.private_postgres import PrivateServer
 
@@ -21,10 +22,10 @@ WHERE n.nspname = 'teamster' AND c.relkind = 'r' AND c.relname <> 'teamster_sche
 
 
 @contextlib.contextmanager
-def private_server() -> Iterator[PrivateServer]:
+def private_server(**more: Any) -> Iterator[PrivateServer]:
     """Start a server where an unprivileged user gets to it: pytest's own folders are their owner's alone."""
     folder = Path(tempfile.mkdtemp(prefix="teamster-", dir="/tmp"))
-    server = PrivateServer(folder)
+    server = PrivateServer(folder, **more)
     try:
         server.start()
         yield server

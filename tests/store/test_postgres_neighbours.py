@@ -13,7 +13,7 @@ from scripts.private_postgres import PrivateServer
 
 from contracts.store_world import ERROR, TTL_SECONDS, World, accepted, draft, file, ids, refused, waits
 from teamster.kit import CountedNames
-from teamster.model import Item, ItemStatus, LeaseLost, ShiftId
+from teamster.model import Item, ItemStatus, LeaseLost, RootId, ShiftId
 from teamster.store import Answer, ClaimFilter, Complete, Store
 from teamster.store.postgres import PostgresStore
 from teamster.store.postgres_connection import PostgresDatabase
@@ -254,3 +254,32 @@ def test_promised_files_are_written_beneath_their_own_root(world: World, postgre
 
     assert [row.path for row in world.store.orphaned_outbox(at=world.now)] == ["runs/meta"]
     assert (other.orphaned_outbox(at=world.now), other.outbox()) == ([], [])
+
+
+def test_files_are_promised_beneath_the_root_that_they_belong_to(world: World, postgres_pool: PostgresPool) -> None:
+    """Who takes over from another host can tell what became of its attempt, and only there that is written."""
+    item = world.running()
+    there = PostgresStore(
+        PostgresDatabase(postgres_pool, root="root-b", host="host-b"), names=CountedNames(1000), host="host-b"
+    )
+    world.clock.advance(TTL_SECONDS)
+
+    accepted(world.stall_lost(item, files=(replace(file("runs/state.json"), root_id=RootId("root-b")),)))
+
+    assert world.store.outbox() == []
+    [row] = there.orphaned_outbox(at=world.now)
+    assert (row.path, row.batch_id, row.job_id) == ("runs/state.json", "batch", "one")
+    there.delivered([row.seq])
+    assert there.outbox() == []
+
+
+def test_the_moment_that_counts_is_the_databases(postgres_pool: PostgresPool) -> None:
+    """A machine whose clock is a day ahead must not end the leases of all others."""
+    store = PostgresStore(PostgresDatabase(postgres_pool), names=CountedNames(), host="host")
+    [(now,)] = PostgresDatabase(postgres_pool).rows("SELECT clock_timestamp()")
+    ahead = replace(World(lambda: store).now, wall=now + timedelta(days=1))
+
+    moment = store.moment(ahead)
+
+    assert now <= moment.wall < ahead.wall
+    assert (moment.boot_id, moment.boot_seconds) == (ahead.boot_id, ahead.boot_seconds)

@@ -31,7 +31,7 @@ from teamster.artifacts.documents import (
 from teamster.artifacts.evidence import save_late
 from teamster.artifacts.faults import batch_meta_faults, meta_faults, state_faults
 from teamster.artifacts.findings import Finding, Report, Rule
-from teamster.artifacts.frozen import freeze_attempt, inventory, manifest_draft
+from teamster.artifacts.frozen import freeze_attempt, inventory, made_whole, manifest_draft
 from teamster.artifacts.homes import first_line, keep_session, remove_links, session_files
 from teamster.artifacts.layout import (
     CODEX_HOME,
@@ -139,6 +139,7 @@ __all__ = [
     "keep_session",
     "kept",
     "leftovers",
+    "made_whole",
     "make_whole",
     "manifest",
     "manifest_draft",

@@ -155,7 +155,10 @@ class AttemptRules:
         found = {writable_name(name): examined for name, examined in self.files.items() if name != manifest}
         for name in sorted(listed.keys() - found.keys()):
             self._add(name, Rule.MANIFEST, "is gone: the manifest lists it")
-        for name in sorted(found.keys() - listed.keys()):
+        is_partial = self._document(AttemptFile.MANIFEST).get("partial") is True and self.standing.is_promised(
+            f"{self.directory}/{manifest}"
+        )
+        for name in () if is_partial else sorted(found.keys() - listed.keys()):
             self._add(name, Rule.MANIFEST, "came after the end: the manifest doesn't list it")
         for name in sorted(listed.keys() & found.keys()):
             if listed[name] != found[name].entry:

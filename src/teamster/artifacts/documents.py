@@ -187,11 +187,15 @@ def files_touched(
     }
 
 
-def manifest(run_id: RunId, files: Mapping[str, tuple[str, int]]) -> JsonObject:
-    """Build the list of an ended attempt's files: name to digest and size, `state.json` included."""
+def manifest(run_id: RunId, files: Mapping[str, tuple[str, int]], *, is_partial: bool = False) -> JsonObject:
+    """Build the list of an ended attempt's files: name to digest and size, `state.json` included.
+
+    A partial one was promised by somebody who could not see the directory: it is made whole before it is written.
+    """
     return {
         "version": 1,
         "run_id": run_id,
+        **({"partial": True} if is_partial else {}),
         "files": {name: {"sha256": files[name][0], "bytes": files[name][1]} for name in sorted(files)},
     }
 

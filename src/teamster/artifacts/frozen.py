@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from teamster.artifacts.documents import manifest, manifest_entry
+from teamster.artifacts.homes import remove_links
 from teamster.artifacts.layout import CODEX_HOME, AttemptFile, attempt_file, draft
 from teamster.artifacts.root import Root, is_being_written, is_temporary
 from teamster.artifacts.walking import Kind, walk
@@ -80,6 +82,23 @@ def inventory(
             raise WorldError(f"{prefix}{entry.name} can't be read: {error}") from error
     found.pop(AttemptFile.MANIFEST.value, None)
     return {writable_name(name): found[name] for name in sorted(found)}
+
+
+def made_whole(root: Root, directory: str, content: bytes, promised: Mapping[str, bytes]) -> bytes:
+    """Return a manifest with all that lies in its directory, where another host promised it and could not look.
+
+    Links to a user's own files go first, as at each end. Made again it is the same.
+
+    Raises:
+        WorldError: a file can't be read.
+    """
+    value = json.loads(content)
+    if not value.get("partial"):
+        return content
+    remove_links(root.at(f"{directory}/{CODEX_HOME}"))
+    listed = {name: (entry["sha256"], entry["bytes"]) for name, entry in value["files"].items()}
+    found = inventory(root, directory, promised, but=frozenset(listed))
+    return document(manifest(value["run_id"], {**found, **listed}))
 
 
 def manifest_draft(

@@ -39,25 +39,34 @@ def verify(
     promised: Mapping[str, bytes] | None = None,
     live: frozenset[str] = frozenset(),
     secrets: tuple[bytes, ...] = (),
+    elsewhere: frozenset[BatchId] = frozenset(),
 ) -> Report:
     """Check what lies under `runs/`.
 
     `promised` are rows of the outbox that may not be delivered, by path the newest content: they count as if they lay
     on the disk. `live` are the directories of attempts that the store says run now: their files may be incomplete.
-    `secrets` must occur in no kept file, sealed sessions aside.
+    `secrets` must occur in no kept file, sealed sessions aside. `elsewhere` are batches whose record lies beneath
+    another root that shares the queue.
 
     Raises:
         WorldError: a folder can't be read.
     """
-    return _Verification(root, promised=promised or {}, live=live, secrets=secrets).run()
+    return _Verification(root, promised=promised or {}, live=live, secrets=secrets, elsewhere=elsewhere).run()
 
 
 class _Verification:
     """One walk. It holds the attempts of one job at a time."""
 
     def __init__(
-        self, root: Root, *, promised: Mapping[str, bytes], live: frozenset[str], secrets: tuple[bytes, ...]
+        self,
+        root: Root,
+        *,
+        promised: Mapping[str, bytes],
+        live: frozenset[str],
+        secrets: tuple[bytes, ...],
+        elsewhere: frozenset[BatchId],
     ) -> None:
+        self._elsewhere = elsewhere
         self._standing = Standing(root, promised=promised, secrets=secrets)
         self._live = frozenset(directory.rstrip("/") for directory in live)
         self._met: set[str] = set()
@@ -110,7 +119,8 @@ class _Verification:
         path = batch_meta_path(batch_id)
         examined = self._examine(path)
         if examined is None:
-            self._tally.add(path, Rule.MISSING, "every batch has it")
+            if batch_id not in self._elsewhere:
+                self._tally.add(path, Rule.MISSING, "every batch has it")
             return None
         value = self._parse(path, examined)
         if value is None:

@@ -62,10 +62,11 @@ class Agreement:
         items = store.items(batch_id=batch.batch_id, limit=ROWS_MAX)
         waiting = store.waiting(batch_id=batch.batch_id, limit=ROWS_MAX)
         steps = {item.step for item in items} | {found.draft.step for found in waiting}
-        yield from self._batch_meta(batch, {step for step in steps if step is not None})
+        if has_come_here(batch, self.root):
+            yield from self._batch_meta(batch, {step for step in steps if step is not None})
         for item in items:
             attempts = store.attempts(item_id=item.item_id)
-            for attempt in attempts:
+            for attempt in (each for each in attempts if each.lies_in(self.root.root_id)):
                 known.add(attempt.directory)
                 yield from self._attempt(attempt)
             yield from _item(item, attempts)
@@ -112,6 +113,11 @@ class Agreement:
         except (OSError, OutsideRoot, ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
+
+
+def has_come_here(batch: Batch, root: Root) -> bool:
+    """Tell whether a batch was submitted under a root: its record lies there alone, wherever its steps run."""
+    return bool(batch.meta.get("root_id", root.root_id) == root.root_id)
 
 
 def _item(item: Item, attempts: Sequence[Attempt]) -> Iterator[Finding]:

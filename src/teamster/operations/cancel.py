@@ -98,7 +98,7 @@ def _never_started(harness: Harness, item: Item, *, at: datetime) -> tuple[Attem
         status=AttemptStatus.CANCELED,
         started_at=at,
         ended_at=at,
-        facts={"failure_class": None},
+        facts={"failure_class": None, "root_id": harness.root.root_id},
     )
     contents: Mapping[AttemptFile, JsonObject] = {
         AttemptFile.META: _meta(harness, item, attempt),

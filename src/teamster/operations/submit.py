@@ -82,6 +82,7 @@ def _batch(harness: Harness, store: Store, table: Table, now: Instant) -> BatchD
         concurrency=table.concurrency,
         meta={
             "table_sha256": table.digest,
+            "root_id": harness.root.root_id,
             "source": table.source,
             "goal": " ".join(table.goal_summary.split())[:GOAL_PREVIEW_CHARACTERS_MAX],
             "jobs_total": len(table.jobs),

@@ -9,8 +9,8 @@ from typing import Final
 
 from teamster.artifacts import Report
 from teamster.artifacts import verify as verify_files
-from teamster.model import OWNED_STATUSES
-from teamster.operations.agreement import ROWS_MAX, Agreement
+from teamster.model import OWNED_STATUSES, RootId
+from teamster.operations.agreement import ROWS_MAX, Agreement, has_come_here
 from teamster.operations.harness import Harness
 from teamster.store import Store
 
@@ -48,14 +48,17 @@ def _look(harness: Harness, store: Store) -> Report:
     """Look once. Directories are listed first, then the database is read: whatever lies there was committed before."""
     agreement = Agreement.begin(harness.root)
     promised = {row.path: row.content for row in store.outbox(limit=ROWS_MAX)}
-    live = frozenset(_live(store))
+    live = frozenset(_live(store, harness.root.root_id))
+    elsewhere = frozenset(batch.batch_id for batch in store.batches() if not has_come_here(batch, harness.root))
     secrets = (*harness.settings.keys, *(harness.logins.secrets() if harness.settings.key is None else ()))
-    report = verify_files(harness.root, promised=promised, live=live, secrets=secrets)
+    report = verify_files(harness.root, promised=promised, live=live, secrets=secrets, elsewhere=elsewhere)
     found = sorted({*report.findings, *agreement.findings(store, promised)})
     return replace(report, findings=tuple(found))
 
 
-def _live(store: Store) -> Iterator[str]:
+def _live(store: Store, root_id: RootId) -> Iterator[str]:
     for status in OWNED_STATUSES:
         for item in store.items(status=status.value, limit=ROWS_MAX):
-            yield from (attempt.directory for attempt in store.attempts(item_id=item.item_id) if not attempt.ended_at)
+            for attempt in store.attempts(item_id=item.item_id):
+                if attempt.ended_at is None and attempt.lies_in(root_id):
+                    yield attempt.directory

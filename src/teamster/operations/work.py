@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final
 
+import structlog
+
 from teamster.artifacts import shift_deadline, shift_lock
 from teamster.kit import Instant
-from teamster.model import BatchId, Shift, ShiftId, TeamsterError
+from teamster.model import BatchId, Shift, ShiftId, StoreUnavailable, TeamsterError
 from teamster.operations.admission import Admission
 from teamster.operations.control import Control
 from teamster.operations.harness import Harness, Opened
@@ -26,6 +28,8 @@ from teamster.store import Store
 
 WAIT_SECONDS_MAX: Final = 0.5
 SCHEDULE_SECONDS: Final = 0.5
+AWAY_SECONDS: Final = 2.0  # between two tries to begin a shift
+_log = structlog.get_logger(__name__)
 Watch = Callable[[Happened, Store], None]
 
 
@@ -60,7 +64,7 @@ def work(
 
     Without `until_idle` it stays and waits for more. A shift that overslept its lease is followed by a new one, which
     adopts what the old one carried. With an `admission` only what it admits is claimed; what it holds back keeps
-    nobody waiting.
+    nobody waiting. A database server that is away is waited for, for as long as it takes.
 
     Raises:
         WorldError: the disk, the database or the process room failed; agents that run live on and will be adopted.
@@ -104,19 +108,36 @@ def _work_one_shift(harness: Harness, task: _Task, versions: Mapping[str, str | 
     host = harness.open_host()  # first of all: what it starts inherits no lock and no database
     try:
         task.control.wakes(host.wake)
-        with Opened.of(harness) as opened:
-            duty = _begin(harness, opened.store, host)
-            try:
-                tell_configuration(harness, opened.store)
-                crew = _crew(harness, opened, host, duty, versions)
-                wanted = task.claimable(opened.store, harness.clock.now())
-                with closing(Runner(crew, only=wanted)) as runner:
-                    return _loop(harness, crew, runner, task)
-            finally:
-                opened.delivery.settle()
-                duty.end(opened.store)
+        return _work_with(host, harness, task, versions)
+    except StoreUnavailable as error:
+        if not _may_come_back(harness):
+            raise
+        _log.warning("the store is away; a new shift begins when it is back", fact=error.fact)
+        host.wait(timeout_seconds=AWAY_SECONDS)
+        return _Left.TOLD if task.control.draining else _Left.OVERSLEPT
     finally:
         host.close()
+
+
+def _work_with(host: Host, harness: Harness, task: _Task, versions: Mapping[str, str | None]) -> _Left:
+    with Opened.of(harness) as opened:
+        duty = _begin(harness, opened.store, host)
+        try:
+            tell_configuration(harness, opened.store)
+            crew = _crew(harness, opened, host, duty, versions)
+            wanted = task.claimable(opened.store, harness.clock.now())
+            with closing(Runner(crew, only=wanted)) as runner:
+                return _loop(harness, crew, runner, task)
+        finally:
+            try:
+                opened.delivery.settle()
+            finally:
+                duty.end(opened.store)
+
+
+def _may_come_back(harness: Harness) -> bool:
+    """Tell whether waiting for a store is worth it: a server is away for a while, a file that fails stays so."""
+    return harness.settings.store_url is not None
 
 
 def _loop(harness: Harness, crew: Crew, runner: Runner, task: _Task) -> _Left:
@@ -125,32 +146,76 @@ def _loop(harness: Harness, crew: Crew, runner: Runner, task: _Task) -> _Left:
     gc.freeze()  # what is there now stays to the end: no collection needs to look at it again
     health = Health(harness.root, harness.runner_id)
     crew.host.park(crew.settings.slots)
-    scheduled_at, stopped = 0.0, False
-    while True:
+    turns = _Turns(
+        harness=harness, crew=crew, runner=runner, task=task, control=control, scheduler=scheduler, health=health
+    )
+    while (left := turns.take()) is None:
+        crew.host.wait(timeout_seconds=WAIT_SECONDS_MAX)
+    return left
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turns:
+    """The turns of one shift: each says why to leave it, if there is a reason."""
+
+    harness: Harness
+    crew: Crew
+    runner: Runner
+    task: _Task
+    control: Control
+    scheduler: Scheduler
+    health: Health
+    scheduled_at: float = 0.0
+    stopped: bool = False
+    was_away: bool = False
+
+    def take(self) -> _Left | None:
+        """Work once. What runs goes on while a server is away, and is kept as late evidence once the lease is over."""
+        try:
+            return self._work()
+        except StoreUnavailable as error:
+            if not _may_come_back(self.harness):
+                raise
+            if not self.was_away:
+                _log.warning("the store is away; what runs goes on", fact=error.fact)
+            self.was_away = True
+            return _Left.TOLD if self.control.leaving else None
+
+    def _work(self) -> _Left | None:
+        control, runner, store = self.control, self.runner, self.crew.store
         happened = runner.tick(taking=not control.draining)
-        now = crew.clock.now()
-        if now.boot_seconds - scheduled_at >= SCHEDULE_SECONDS:
-            scheduled_at = now.boot_seconds
-            scheduler.tick(now)
-            harness = _reload(harness, crew, runner, now)
-            running, slots = len(runner.carried), harness.settings.slots
-            health.tell(now, slots=slots, running=running, draining=control.draining)
-            if not control.draining:
-                runner.only(task.claimable(crew.store, now))
-        task.watch(happened, crew.store)
-        if happened.is_over:
+        if not happened.is_over:
+            self._look_around()
+        elif self.was_away and runner.carried:
+            return None  # they end by themselves, and nobody will adopt what they leave
+        self.task.watch(happened, store)
+        if happened.is_over or (self.was_away and runner.has_strays()):
             return _Left.OVERSLEPT
+        self.was_away = False
         if control.leaving:
             return _Left.TOLD
-        if control.stopping and not stopped:
-            stopped = True
+        if control.stopping and not self.stopped:
+            self.stopped = True
             runner.stop_all()
         if not runner.carried:
             if control.draining:
                 return _Left.TOLD
-            if task.is_done(crew.store):
+            if self.task.is_done(store):
                 return _Left.DONE
-        crew.host.wait(timeout_seconds=WAIT_SECONDS_MAX)
+        return None
+
+    def _look_around(self) -> None:
+        """Do what need not be done in each turn."""
+        now, control = self.crew.clock.now(), self.control
+        if now.boot_seconds - self.scheduled_at < SCHEDULE_SECONDS:
+            return
+        self.scheduled_at = now.boot_seconds
+        self.scheduler.tick(now)
+        self.harness = _reload(self.harness, self.crew, self.runner, now)
+        running, slots = len(self.runner.carried), self.harness.settings.slots
+        self.health.tell(now, slots=slots, running=running, draining=control.draining)
+        if not control.draining:
+            self.runner.only(self.task.claimable(self.crew.store, now))
 
 
 def _reload(harness: Harness, crew: Crew, runner: Runner, now: Instant) -> Harness:
@@ -223,6 +288,7 @@ def _crew(harness: Harness, opened: Opened, host: Host, duty: ShiftOnDuty, versi
         circumstances=Circumstances(
             runner_id=harness.runner_id,
             shift_id=duty.shift.shift_id,
+            root_id=harness.root.root_id,
             versions=versions,
             environment=harness.environment,
         ),

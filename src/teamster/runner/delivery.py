@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -17,6 +18,7 @@ from teamster.artifacts import (
     current_path,
     freeze_attempt,
     job_folder,
+    made_whole,
     make_whole,
     pointers,
     sweep_leftovers,
@@ -31,6 +33,7 @@ LOCK: Final = "db/delivery.lock"
 ORPHANS_PER_TURN_MAX: Final = 1000
 SETTLE_SECONDS_MAX: Final = 10.0
 LOOK_SECONDS: Final = 0.02
+_MANIFEST: Final = f"/{AttemptFile.MANIFEST.value}"
 _ATTEMPT: Final = re.compile(r".*/attempts/[^/]+(?=/)")
 
 
@@ -66,7 +69,7 @@ class Delivery:
             return None
         with lock:
             while rows := self._store.orphaned_outbox(at=at, limit=ORPHANS_PER_TURN_MAX):
-                self._write(rows, inherited=True)
+                self._write(self._with_whole_manifests(rows), inherited=True)
                 for batch_id, job_id in self._owed:
                     sweep_leftovers(self._root.at(job_folder(batch_id, job_id)))  # of who died writing pointers
                 self._write_pointers()
@@ -106,9 +109,24 @@ class Delivery:
                 raise
             self._write_each(rows)
         for row in rows:
-            if row.path.endswith(f"/{AttemptFile.MANIFEST.value}"):
-                self._freeze(row.path.removesuffix(f"/{AttemptFile.MANIFEST.value}"))
+            if _is_manifest(row):
+                self._freeze(row.path.removesuffix(_MANIFEST))
         self._owed |= {(BatchId(row.batch_id), JobId(row.job_id)) for row in rows if row.batch_id and row.job_id}
+
+    def _with_whole_manifests(self, rows: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
+        """Make whole what other hosts promised of attempts here: they could not see what lies in their directories."""
+        promised = {row.path: row.content for row in rows}
+        return [replace(row, content=self._whole(row, promised)) if _is_manifest(row) else row for row in rows]
+
+    def _whole(self, row: OutboxRow, promised: Mapping[str, bytes]) -> bytes:
+        directory = row.path.removesuffix(_MANIFEST)
+        try:
+            return made_whole(self._root, directory, row.content, promised)
+        except WorldError as error:
+            if blames_disk(error):
+                raise
+            make_whole(self._root, directory)
+            return made_whole(self._root, directory, row.content, promised)
 
     def _write_each(self, rows: Sequence[OutboxRow]) -> None:
         """Write attempt by attempt; put those right whose agent laid its own things where these files belong."""
@@ -147,8 +165,12 @@ class Delivery:
     def _write_pointers(self) -> None:
         now = self._clock.now().wall
         for batch_id, job_id in sorted(self._owed):
-            attempts = self._store.attempts(job=(batch_id, job_id))
-            if attempts:
+            known = self._store.attempts(job=(batch_id, job_id))
+            if attempts := [attempt for attempt in known if attempt.lies_in(self._root.root_id)]:
                 value = pointers(batch_id=batch_id, job_id=job_id, attempts=attempts, updated_at=now)
                 write_snapshot(self._root.at(current_path(batch_id, job_id)), document(value))
         self._owed.clear()
+
+
+def _is_manifest(row: OutboxRow) -> bool:
+    return row.path.endswith(_MANIFEST)

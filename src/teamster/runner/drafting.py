@@ -24,6 +24,7 @@ from teamster.model import (
     JsonObject,
     ProcessIdentity,
     RequestId,
+    RootId,
     RunId,
     RunnerId,
     ShiftId,
@@ -40,6 +41,7 @@ class Circumstances:
 
     runner_id: RunnerId
     shift_id: ShiftId
+    root_id: RootId
     versions: Mapping[str, str | None]  # of the agent programs
     environment: Mapping[str, str]  # of the machine: what every `meta.json` says
 
@@ -70,6 +72,7 @@ def begin(
         status=AttemptStatus.RUNNING,
         started_at=at.wall,
         facts={
+            "root_id": circumstances.root_id,
             "nonce": names.token(),
             "shim": shim.to_json(),
             "source": None if source is None else source.to_json(),

@@ -76,6 +76,12 @@ def refuse(
     return _ending(carried, verdict, None, None, ended_at=started_at, on_disk=on_disk, now=now, jitter=jitter)
 
 
+def lose(carried: Carried, fact: str, *, now: Instant, jitter: float) -> Ending:
+    """End an attempt that nobody can look at from here: its manifest is to be made whole where its files lie."""
+    verdict = Verdict(status=AttemptStatus.FAILED, failure_class=FailureClass.LOST, reason=fact)
+    return _ending(carried, verdict, None, None, ended_at=now.wall, on_disk=None, now=now, jitter=jitter)
+
+
 def _ending(
     carried: Carried,
     verdict: Verdict,
@@ -83,7 +89,7 @@ def _ending(
     record: ExitRecord | None,
     *,
     ended_at: datetime,
-    on_disk: Mapping[str, tuple[str, int]],
+    on_disk: Mapping[str, tuple[str, int]] | None,
     now: Instant,
     jitter: float,
 ) -> Ending:
@@ -201,7 +207,7 @@ def _files(
     verdict: Verdict,
     evidence: Evidence | None,
     record: ExitRecord | None,
-    on_disk: Mapping[str, tuple[str, int]],
+    on_disk: Mapping[str, tuple[str, int]] | None,
 ) -> tuple[FileDraft, ...]:
     """Promise the files of an end, the manifest last but one: `state.json` says that all others are there.
 
@@ -215,8 +221,8 @@ def _files(
     contents[AttemptFile.VERDICT] = document(_verdict(verdict, evidence))
     state = document(_state(carried, attempt, verdict, evidence))
     promised = {**contents, AttemptFile.STATE: state}
-    listed = {**on_disk, **{name.value: manifest_entry(content) for name, content in promised.items()}}
-    contents[AttemptFile.MANIFEST] = document(manifest(attempt.run_id, listed))
+    listed = {**(on_disk or {}), **{name.value: manifest_entry(content) for name, content in promised.items()}}
+    contents[AttemptFile.MANIFEST] = document(manifest(attempt.run_id, listed, is_partial=on_disk is None))
     contents[AttemptFile.STATE] = state
     return tuple(draft(attempt_file(attempt.directory, name), content) for name, content in contents.items())
 

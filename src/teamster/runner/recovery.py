@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 
 from teamster.artifacts import SPOOL, Root, shift_deadline, shift_lock
 from teamster.kit import Instant, is_locked
-from teamster.model import OWNED_STATUSES, Attempt, HostId, Item, ProcessIdentity, RunId, Shift, ShiftId
+from teamster.model import OWNED_STATUSES, Attempt, HostId, Item, ProcessIdentity, RootId, RunId, Shift, ShiftId
 from teamster.process import Liveliness, Liveness
 from teamster.runner.carried import places_of, trace_of
 from teamster.runner.logins import Logins
@@ -47,6 +47,20 @@ def standing(shift: Shift, *, lock_held: bool | None, same_host: bool, at: Insta
     return Standing.OVERSLEPT if same_host else Standing.OVER
 
 
+def has_run_out(shift: Shift, *, at: Instant) -> bool:
+    """Tell whether nothing can run any more under a shift of another root. Pure; `at` is the store's moment.
+
+    Its lock, its processes and its files lie elsewhere: from here they look as if they were gone. A lease that was
+    given back says no more: agents live on without a harness, though none longer than the lease that it had last.
+    """
+    return at.wall >= shift.expires_at
+
+
+def is_held(item: Item, *, at: Instant) -> bool:
+    """Tell whether a heartbeat of its own holds an item beyond its shift. Pure."""
+    return item.lease is not None and at.wall < item.lease.expires_at
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
     """An item of a dead shift, with what became of its attempt."""
@@ -54,6 +68,7 @@ class Left:
     item: Item
     attempt: Attempt | None
     liveness: Liveness
+    elsewhere: RootId | None = None  # another root, beneath which its files lie
 
 
 class Recovery:
@@ -75,18 +90,21 @@ class Recovery:
         self._end_harness = end_harness
 
     def end_dead_shifts(self, *, mine: ShiftId, at: Instant) -> tuple[Shift, ...]:
-        """End every shift of this root whose harness is gone or overslept, and return those that are over."""
+        """End every shift whose harness is gone or overslept, and return those that are over.
+
+        What is not near is judged by the store's clock, read before its shifts: a lease that had run out then was not
+        renewed since.
+        """
+        moment = self._store.moment(at)
         return tuple(
-            shift
-            for shift in self._store.shifts()
-            if shift.shift_id != mine and shift.root_id == self._root.root_id and self._is_over(shift, at=at)
+            shift for shift in self._store.shifts() if shift.shift_id != mine and self._is_over(shift, at=moment)
         )
 
     def left(self, shift: Shift) -> tuple[Left, ...]:
         """Look at each item of a shift that is over. What began and left nothing is ended here, to the last child."""
-        same_host = shift.host_id == self._host_id
-        items = self._store.items(shift_id=shift.shift_id, limit=ITEMS_PER_SHIFT_MAX)
-        return tuple(self._look(item, same_host=same_host) for item in items)
+        elsewhere = None if shift.root_id == self._root.root_id else RootId(shift.root_id)
+        is_near = elsewhere is None and shift.host_id == self._host_id
+        return tuple(replace(self._look(item, is_near=is_near), elsewhere=elsewhere) for item in self._items(shift))
 
     def sweep(self, carried: Iterable[RunId], *, logins: Logins) -> None:
         """Remove what finished attempts left in the spool, and take back what they were lent.
@@ -102,7 +120,12 @@ class Recovery:
             if folder.name not in owned and not is_locked(folder / "lock"):
                 shutil.rmtree(folder, ignore_errors=True)
 
+    def _items(self, shift: Shift) -> Sequence[Item]:
+        return self._store.items(shift_id=shift.shift_id, limit=ITEMS_PER_SHIFT_MAX)
+
     def _is_over(self, shift: Shift, *, at: Instant) -> bool:
+        if shift.root_id != self._root.root_id:
+            return self._has_run_out(shift, at=at)
         lock = self._root.at(shift_lock(shift.runner_id, shift.shift_id))
         same_host = shift.host_id == self._host_id
         held = is_locked(lock) if same_host else None
@@ -120,12 +143,18 @@ class Recovery:
         self._root.at(shift_deadline(shift.runner_id, shift.shift_id)).unlink(missing_ok=True)
         return True
 
-    def _look(self, item: Item, *, same_host: bool) -> Left:
+    def _has_run_out(self, shift: Shift, *, at: Instant) -> bool:
+        if not has_run_out(shift, at=at) or any(is_held(item, at=at) for item in self._items(shift)):
+            return False
+        self._store.end_shift(shift.shift_id, at=at)
+        return True
+
+    def _look(self, item: Item, *, is_near: bool) -> Left:
         attempts = [attempt for attempt in self._store.attempts(item_id=item.item_id) if attempt.ended_at is None]
         if not attempts:
             return Left(item=item, attempt=None, liveness=Liveness.NEVER_BEGAN)
         attempt = attempts[-1]
-        if not same_host:
+        if not is_near:
             return Left(item=item, attempt=attempt, liveness=Liveness.GONE)
         trace = trace_of(attempt, places_of(attempt, self._root))
         liveness = self._liveliness.probe(trace)

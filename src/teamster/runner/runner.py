@@ -39,12 +39,13 @@ from teamster.process import Ended, Liveness, Parked
 from teamster.runner.carried import Carried, carry, point_at
 from teamster.runner.crew import Crew, Happened
 from teamster.runner.drafting import begin
+from teamster.runner.elsewhere import stall_elsewhere
 from teamster.runner.ending import Ending, refuse
 from teamster.runner.handing import Handed, hand_over
 from teamster.runner.judging import judge
 from teamster.runner.observing import look
 from teamster.runner.preparing import CannotStart, prepare
-from teamster.runner.recovery import Left, keep_whole_lines
+from teamster.runner.recovery import ITEMS_PER_SHIFT_MAX, Left, keep_whole_lines
 from teamster.runner.spools import Spools
 from teamster.settings import Settings
 from teamster.store import Adoption, Answer, Begin, Change, Claimed, ClaimFilter
@@ -79,6 +80,12 @@ class Runner:
     def carried(self) -> Sequence[Attempt]:
         """The attempts under its care."""
         return [carried.attempt for carried in self._carried.values()]
+
+    def has_strays(self) -> bool:
+        """Tell whether its shift owns what it doesn't carry: the answer got lost. A new shift adopts that."""
+        carried = {carried.item.item_id for carried in self._carried.values()}
+        owned = self._crew.store.items(shift_id=self.shift.shift_id, limit=ITEMS_PER_SHIFT_MAX)
+        return any(item.item_id not in carried for item in owned)
 
     def tick(self, *, taking: bool = True) -> Happened:
         """Observe what ended, judge it, record it in one transaction, deliver its files, and start what may start.
@@ -344,6 +351,9 @@ class Runner:
             crew.store.stall_lost(
                 found.item.item_id, rev=found.item.rev, at=now, error=error, attempt=None, began=False
             )
+            return
+        if found.elsewhere is not None:
+            stall_elsewhere(crew, found, found.attempt, found.elsewhere, error=error, now=now)
             return
         carried = self._carry_again(found, found.attempt)
         if began:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from teamster.kit import Clock, FileLock, flush, make_folder, write_snapshot
+from teamster.kit import Clock, FileLock, Instant, flush, make_folder, write_snapshot
 from teamster.model import LeaseLost, Shift, StoreUnavailable
 from teamster.store import Store
 
@@ -65,9 +65,14 @@ class ShiftOnDuty:
         """Take the lock, then write the row: a row without a held lock would look dead."""
         make_folder(self.places.lock.parent)
         self._lock = FileLock(self.places.lock)
-        self._extend_deadline()
+        self._extend_deadline(self._clock.now())
         flush([self.places.lock, self.places.deadline, self.places.lock.parent])
-        store.begin_shift(self.shift)
+        try:
+            store.begin_shift(self.shift)
+        except StoreUnavailable:
+            self.let_go()
+            self._remove_places()
+            raise
 
     def start_renewing(self) -> None:
         """Renew from a thread until the shift is ended or lost."""
@@ -76,8 +81,9 @@ class ShiftOnDuty:
 
     def renew(self, store: Store) -> None:
         """Renew once; a lease that is gone is remembered, a store that is away is tried again by the next call."""
+        asked = self._clock.now()
         try:
-            shift = store.renew_shift(self.shift.shift_id, at=self._clock.now())
+            shift = store.renew_shift(self.shift.shift_id, at=asked)
         except LeaseLost:
             self._over.set()
             self._wake()
@@ -86,14 +92,13 @@ class ShiftOnDuty:
         else:
             self._trusted_until = shift.expires_boot_seconds - MARGIN_OF_TTL * shift.ttl_seconds
             with contextlib.suppress(OSError):  # a full disk may have room again at the next beat
-                self._extend_deadline()
+                self._extend_deadline(asked)
 
     def end(self, store: Store) -> None:
         """Stop renewing and give the lease back; the agents that still run can be adopted at once."""
         self.let_go()
         store.end_shift(self.shift.shift_id, at=self._clock.now())
-        self.places.lock.unlink(missing_ok=True)
-        self.places.deadline.unlink(missing_ok=True)
+        self._remove_places()
 
     def let_go(self) -> None:
         """Stop renewing and free the lock; the row stays as it is."""
@@ -103,6 +108,10 @@ class ShiftOnDuty:
         if self._lock is not None:
             self._lock.close()
 
+    def _remove_places(self) -> None:
+        self.places.lock.unlink(missing_ok=True)
+        self.places.deadline.unlink(missing_ok=True)
+
     def _renew_until_told(self) -> None:
         store = self._open_store()
         try:
@@ -111,6 +120,7 @@ class ShiftOnDuty:
         finally:
             store.close()
 
-    def _extend_deadline(self) -> None:
-        deadline = self._clock.now().boot_seconds + self._orphan_seconds_max
+    def _extend_deadline(self, confirmed: Instant) -> None:
+        """Count from before the renewal was asked for: agents must not outlive a lease whose answer came late."""
+        deadline = confirmed.boot_seconds + self._orphan_seconds_max
         write_snapshot(self.places.deadline, f"{deadline:.3f}\n".encode())

@@ -126,7 +126,7 @@ class Ledger(Protocol):
         shift_id: ShiftId | None,
         request: Request | None = None,
     ) -> tuple[OutboxRow, ...]:
-        """Add files to the outbox, with what they are about and who will write them."""
+        """Add files to the outbox, with what they are about and who will write them; return those of this root."""
         ...
 
     def draft(self, item_id: ItemId) -> ItemDraft | None:

@@ -118,6 +118,10 @@ class MemoryStore:
             if shift.ended_at is None:
                 self._tables.shifts[shift_id] = replace(shift, ended_at=at.wall)
 
+    def moment(self, at: Instant) -> Instant:
+        """Return the moment that counts."""
+        return at
+
     def shifts(self, *, ended: bool = False) -> Sequence[Shift]:
         """Return the shifts that own something or were not ended."""
         owning_something = {entry.item.shift_id for entry in self._tables.items.values()}

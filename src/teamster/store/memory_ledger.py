@@ -164,7 +164,7 @@ class MemoryLedger:
         batch_id, job_id = (about.batch_id, about.job_id) if isinstance(about, StepKey) else (about, None)
         request_id = None if request is None else request.request_id
         rows = []
-        for file in files:
+        for file in (file for file in files if file.root_id is None):  # one root has it for itself
             seq = self.tables.sequence["outbox"] = self.tables.sequence.get("outbox", 0) + 1
             row = OutboxRow(
                 seq=seq,

@@ -100,6 +100,10 @@ class PostgresStore(SqlStore):
         (now,) = self._database.row(postgres_sql.NOW) or ("",)
         return self._moment(at, now)
 
+    def moment(self, at: Instant) -> Instant:
+        """Return the moment that counts: the wall clock of the database."""
+        return self._now(at)
+
     @contextmanager
     def _intake(self) -> Iterator[SqlLedger]:
         with self._database.transaction():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from teamster.model import Item, ItemId, RequestId, StepKey
+from teamster.model import BatchId, FileDraft, Item, ItemId, OutboxRow, RequestId, ShiftId, StepKey
 from teamster.store import postgres_sql, rows
 from teamster.store.engine import Row
-from teamster.store.ledger import Entry, Repeat, Waiter
+from teamster.store.ledger import Entry, Repeat, Request, Waiter
 from teamster.store.postgres_connection import PostgresDatabase
 from teamster.store.sql_ledger import SqlLedger, taken
 from teamster.store.values import ItemDraft
@@ -119,6 +119,22 @@ class PostgresLedger(SqlLedger):
         """Return a number of those that were fetched, or a fresh one."""
         found = next(self._numbers.get(sequence, iter(())), None)
         return self._fetch(sequence, 1)[0] if found is None else found
+
+    def promise(
+        self,
+        files: Sequence[FileDraft],
+        *,
+        about: StepKey | BatchId | None,
+        shift_id: ShiftId | None,
+        request: Request | None = None,
+    ) -> tuple[OutboxRow, ...]:
+        """Add files to the outbox. Those of another root are of no shift: whoever works there first writes them."""
+        batch_id, job_id = (about.batch_id, about.job_id) if isinstance(about, StepKey) else (about, None)
+        elsewhere = [file for file in files if file.root_id is not None]
+        for seq, file in zip(self._fetch(OUTBOX, len(elsewhere)) if elsewhere else (), elsewhere, strict=True):
+            row = (seq, file.root_id, batch_id, job_id, file.path, file.file_class.value, file.content)
+            self._database.write(postgres_sql.PROMISE_ELSEWHERE, row, rows=1)
+        return super().promise(files, about=about, shift_id=shift_id, request=request)
 
     def _promise_numbers(self, count: int) -> Sequence[int]:
         return self._fetch(OUTBOX, count)

@@ -74,6 +74,9 @@ INSERT INTO items (seq, draft, batch, lane, limit_keys, priority, enqueued_at, s
 SELECT ?, no, batch, lane, limit_keys, priority, ?, 'queued', 1, 0, 0, 0, 0, 0 FROM drafts WHERE no = ?
 """
 NUMBERS: Final = "SELECT nextval(?) FROM generate_series(1, ?)"
+PROMISE_ELSEWHERE: Final = """
+INSERT INTO outbox (seq, root, shift, batch_id, job_id, path, file_class, content) VALUES (?, ?, '', ?, ?, ?, ?, ?)
+"""
 TAKEN_IDS: Final = "SELECT item_id FROM drafts WHERE item_id = ANY(?)"
 TAKEN_KEYS: Final = "SELECT dedupe_key FROM drafts WHERE dedupe_key = ANY(?)"
 

@@ -77,6 +77,13 @@ class Store(Protocol):
         """
         ...
 
+    def moment(self, at: Instant) -> Instant:
+        """Return the moment by which leases of other hosts are judged: `at`, and where many hosts share it, its clock.
+
+        Read it before `shifts`: what had run out then was not renewed since.
+        """
+        ...
+
     def shifts(self, *, ended: bool = False) -> Sequence[Shift]:
         """Return the shifts that own something or were not ended (`ended=True`: all of them), oldest first."""
         ...
@@ -211,7 +218,7 @@ class Store(Protocol):
 
         A lost owner consumes no attempt and counts as a recovery, whether its attempt began or not. Where it never
         was and `attempt` is None, an open attempt of the item is removed. The files belong to no shift: the caller
-        may write them, and any harness does (`orphaned_outbox`).
+        may write them, and any harness does (`orphaned_outbox`); those of another root a harness there.
         """
         ...
 

@@ -184,7 +184,11 @@ class SqlLedger:
         shift_id: ShiftId | None,
         request: Request | None = None,
     ) -> tuple[OutboxRow, ...]:
-        """Add files to the outbox, with what they are about and who will write them."""
+        """Add files to the outbox, with what they are about and who will write them.
+
+        A database that one root has for itself keeps nothing for another one: nobody would come for it.
+        """
+        files = [file for file in files if file.root_id is None]
         if not files:
             return ()
         batch_id, job_id = (about.batch_id, about.job_id) if isinstance(about, StepKey) else (about, None)
