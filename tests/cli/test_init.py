@@ -9,6 +9,7 @@ import pytest
 from cli.teamster import Teamster
 from operations.place import Place
 from teamster.intake import SCHEMA_FILE
+from teamster.rehearsal import stop_model
 
 
 def test_it_says_what_it_made_and_what_to_type_next(place: Place, teamster: Teamster) -> None:
@@ -39,6 +40,7 @@ def test_the_table_that_it_writes_can_be_rehearsed(place: Place, teamster: Teams
     """The real Codex on the scripted model: templates, an order between jobs, a resume, and words handed on."""
     teamster("init", "new")
     said = teamster("rehearse", "new/table.yaml", "--json", env={"HOME": str(place.folder), "PATH": os.environ["PATH"]})
+    stop_model(place.root.with_name("root.rehearsal") / "model")  # it would stay for an hour
 
     assert said.code == 0, said.out + said.err
     assert said.json["counts"]["succeeded"] == 6
