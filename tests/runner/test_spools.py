@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from teamster.runner.spools import Spools
+from teamster.runner.spools import Spools, sweep
 
 FILES = (("prompt.md", b"Do this."),)
 NAMES = frozenset(name for name, _ in FILES)
@@ -159,6 +159,40 @@ def test_a_spool_that_was_swept_meanwhile_is_made_anew(spools: Spools, tmp_path:
     spools.lay_out(tmp_path / "run_2", folders=("tmp",), files=FILES)
 
     assert (tmp_path / "run_2" / "scratch" / "tmp").is_dir()
+
+
+def test_a_spool_that_another_harness_sweeps_is_used_whole_or_not_at_all(
+    spools: Spools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is renamed while it is emptied loses what its next attempt has just put there."""
+    first, second = used(spools, tmp_path / "run_1"), tmp_path / "run_2"
+    spools.take_back(first, files=NAMES)
+    remove = shutil.rmtree
+
+    def meanwhile(path: Path, **how: bool) -> None:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        spools.lay_out(second, files=FILES)
+        for name in ("control", "stdout", "stderr", "scratch/prompt.md"):
+            os.unlink(name, dir_fd=folder)
+        os.close(folder)
+        remove(path, **how)
+
+    monkeypatch.setattr(shutil, "rmtree", meanwhile)
+    sweep(first)
+    monkeypatch.undo()
+
+    assert (second / "scratch" / "prompt.md").read_bytes() == b"Do this."
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run_2"]
+
+
+def test_what_a_sweep_that_died_left_goes_with_the_next_one(spools: Spools, tmp_path: Path) -> None:
+    """Under its other name; a folder that is gone is no error."""
+    left = used(spools, tmp_path / "run_1.swept")
+
+    sweep(left)
+    sweep(tmp_path / "run_2")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_spool_stays_until_somebody_has_time(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -16,6 +15,7 @@ from teamster.model import OWNED_STATUSES, Attempt, HostId, Item, ProcessIdentit
 from teamster.process import Liveliness, Liveness
 from teamster.runner.carried import places_of, trace_of
 from teamster.runner.logins import Logins
+from teamster.runner.spools import sweep
 from teamster.runner.streams import open_plain
 from teamster.store import Store
 
@@ -118,7 +118,7 @@ class Recovery:
         logins.settle(lent, owned)
         for folder in folders:
             if folder.name not in owned and not is_locked(folder / "lock"):
-                shutil.rmtree(folder, ignore_errors=True)
+                sweep(folder)
 
     def _items(self, shift: Shift) -> Sequence[Item]:
         return self._store.items(shift_id=shift.shift_id, limit=ITEMS_PER_SHIFT_MAX)

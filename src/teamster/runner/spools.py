@@ -22,6 +22,7 @@ FREE_MAX: Final = 256  # folders that wait for their next attempt
 KEPT_MAX: Final = 10_000  # folders that wait for their removal; beyond it the oldest goes at once
 PENDING_MAX: Final = 256  # removals; beyond it who asks for more waits
 LOCK: Final = "lock"
+SWEPT: Final = ".swept"  # ends the name of a folder that is being removed: no id has a dot
 _STREAMS: Final = frozenset({"control", "stdout", "stderr"})
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -60,7 +61,7 @@ class Spools:
 
     def take_back(self, place: Path, *, files: frozenset[str] = frozenset()) -> None:
         """Empty the spool of an attempt whose end is durable, or put it aside; `files` is what its scratch may hold."""
-        if len(self._free) < FREE_MAX and _is_emptied(place, files):
+        if len(self._free) < FREE_MAX and _try_to_empty(place, files):
             self._free.append(place)
             return
         self._kept.append(place)
@@ -96,7 +97,22 @@ class Spools:
         self._pending.append(self._thread.submit(shutil.rmtree, folder, ignore_errors=True))
 
 
-def _is_emptied(place: Path, files: frozenset[str]) -> bool:
+def sweep(place: Path) -> None:
+    """Remove a spool that belongs to no attempt.
+
+    Its name goes first: a harness that kept it for its next attempt gets hold of it as a whole, or not at all. What a
+    death left under the other name is removed by the next sweep.
+    """
+    going = place if place.name.endswith(SWEPT) else place.with_name(f"{place.name}{SWEPT}")
+    if going != place:
+        try:
+            os.rename(place, going)  # noqa: PTH104 - as above
+        except OSError:  # somebody was quicker, or it can't be had: the next sweep looks again
+            return
+    shutil.rmtree(going, ignore_errors=True)
+
+
+def _try_to_empty(place: Path, files: frozenset[str]) -> bool:
     """Empty a spool that holds what we put there and nothing else; tell whether it was such a one.
 
     The lock goes: an attempt without one has never begun.
@@ -112,7 +128,9 @@ def _is_emptied(place: Path, files: frozenset[str]) -> bool:
         if set(os.listdir(scratch)) != files:  # noqa: PTH208 - as above
             return False
         os.unlink(LOCK, dir_fd=top)
-        return all(_is_cleared(name, top) for name in _STREAMS) and all(_is_cleared(name, scratch) for name in files)
+        return all(_try_to_clear(name, top) for name in _STREAMS) and all(
+            _try_to_clear(name, scratch) for name in files
+        )
     except OSError:
         return False
     finally:
@@ -120,7 +138,7 @@ def _is_emptied(place: Path, files: frozenset[str]) -> bool:
             os.close(descriptor)
 
 
-def _is_cleared(name: str, folder: int) -> bool:
+def _try_to_clear(name: str, folder: int) -> bool:
     """Cut a file to nothing, unless somebody else may still write into it or know it by another name.
 
     The kernel gives a write lease only where nobody else has the file open: a terminal's server or a service that an
