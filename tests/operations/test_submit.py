@@ -69,7 +69,7 @@ def test_files_of_a_submission_that_died_after_its_commit_are_written_by_the_nex
     table, harness = place.read(place.write("table.json", TWO)), place.harness
     store = harness.open_store()
     now = harness.clock.now()
-    assert store.submit(_batch(harness, store, table, now), at=now).created
+    assert store.submit(_batch(harness, table, now), at=now).created
     store.close()
     assert not (place.root / "runs" / table.batch_id).exists()
     assert verify(place.harness).findings == ()

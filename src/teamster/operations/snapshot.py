@@ -37,16 +37,13 @@ def harness_config(harness: Harness) -> HarnessConfig:
     )
 
 
-def config_drafts(config: HarnessConfig, store: Store, *, at: Instant) -> tuple[FileDraft, ...]:
-    """Promise the version that a batch names, and the snapshot, with the batch itself."""
-    return (
-        draft(harness_config_version_path(config.version), document(config.version_document())),
-        draft(harness_config_path(), document(_snapshot(config, store, at=at))),
-    )
+def config_draft(config: HarnessConfig) -> FileDraft:
+    """Promise the version that a batch names, with the batch itself."""
+    return draft(harness_config_version_path(config.version), document(config.version_document()))
 
 
 def tell_configuration(harness: Harness, store: Store) -> None:
-    """Write the snapshot of a harness that begins to work."""
+    """Write the snapshot, which is derived: a promise of it that is played late would bring old settings back."""
     path = harness.root.at(harness_config_path())
     make_folder(path.parent)
     write_snapshot(path, document(_snapshot(harness_config(harness), store, at=harness.clock.now())))

@@ -12,9 +12,9 @@ from teamster.kit import Instant, canonical, document, sha256
 from teamster.model import BatchId, ItemId, Job, JsonObject, Step, StepKey, StepWork, Table, UsageError, dedupe_key
 from teamster.operations.harness import Harness, Opened
 from teamster.operations.limiting import limit_keys_of, limits_of
-from teamster.operations.snapshot import config_drafts, harness_config
+from teamster.operations.snapshot import config_draft, harness_config, tell_configuration
 from teamster.operations.tables import table_of
-from teamster.store import Batch, BatchDraft, ItemDraft, Needs, Store, Waits
+from teamster.store import Batch, BatchDraft, ItemDraft, Needs, Waits
 
 GOAL_PREVIEW_CHARACTERS_MAX: Final = 120
 CHANGED_STEPS_SHOWN_MAX: Final = 10
@@ -41,8 +41,9 @@ def submit(harness: Harness, table: Table, *, new: bool = False) -> Submitted:
             now = harness.clock.now()
             for limit_key, maximum in limits_of(table).items():
                 opened.store.set_limit(limit_key, maximum)  # before the first step could start without it
-            submission = opened.store.submit(_batch(harness, opened.store, table, now), at=now)
+            submission = opened.store.submit(_batch(harness, table, now), at=now)
             opened.delivery.deliver(submission.rows)
+            tell_configuration(harness, opened.store)
             known, created = submission.batch, submission.created
         if known.meta["table_sha256"] != table.digest:
             raise _changed(opened, known, table)
@@ -69,7 +70,7 @@ def item_draft(harness: Harness, table: Table, job: Job, step: Step, *, generati
     )
 
 
-def _batch(harness: Harness, store: Store, table: Table, now: Instant) -> BatchDraft:
+def _batch(harness: Harness, table: Table, now: Instant) -> BatchDraft:
     config = harness_config(harness)
     record = batch_meta(
         table.to_json(),
@@ -93,7 +94,7 @@ def _batch(harness: Harness, store: Store, table: Table, now: Instant) -> BatchD
         files=(
             draft(batch_meta_path(table.batch_id), document(record)),
             draft(inputs_path(table.batch_id), _inputs(table)),
-            *config_drafts(config, store, at=now),
+            config_draft(config),
         ),
     )
 
