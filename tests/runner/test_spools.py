@@ -169,13 +169,13 @@ def test_a_spool_that_another_harness_sweeps_is_used_whole_or_not_at_all(
     spools.take_back(first, files=NAMES)
     remove = shutil.rmtree
 
-    def meanwhile(path: Path, **how: bool) -> None:
+    def meanwhile(path: Path, *, ignore_errors: bool) -> None:
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         spools.lay_out(second, files=FILES)
         for name in ("control", "stdout", "stderr", "scratch/prompt.md"):
             os.unlink(name, dir_fd=folder)
         os.close(folder)
-        remove(path, **how)
+        remove(path, ignore_errors=ignore_errors)
 
     monkeypatch.setattr(shutil, "rmtree", meanwhile)
     sweep(first)
